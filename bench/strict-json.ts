@@ -1,7 +1,7 @@
-// What it costs to know what a body means. scanJson is held against JSON.parse of the same text; it comes
+// What it costs to know what a body means. scanJson is compared with JSON.parse of the same text; it comes
 // before JSON.parse, not in its place, so what a request pays is the sum, which has a row of its own.
-// canonicalJson is held against JSON.stringify of the same value, as text and as the bytes that are hashed.
-// canonicalBytes takes the place of all of these where it can; it is held against JSON.parse alone, and against
+// canonicalJson is compared with JSON.stringify of the same value, as text and as the bytes that are hashed.
+// canonicalBytes takes the place of all of these where it can; it is compared with JSON.parse alone, and with
 // the way from a body to canonical bytes that it saves, one event at a time and as one body of many.
 
 import { textOf, utf8 } from '../packages/evidence/src/bytes.ts';

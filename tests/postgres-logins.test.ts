@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { promisify } from 'node:util';
 import {
+  ALL_TENANTS,
   Database,
-  PROJECTOR,
   type Scope,
   statement,
 } from '../packages/server/src/storage/postgres/connection/database.ts';
@@ -224,7 +224,7 @@ it('row-level security protects from what the page says, and from no more', asyn
   for (const role of ['projector', 'searcher', 'verifier', 'retention'])
     await assert.rejects(raw(Storage__Url, `SET ROLE tallystick_${role}`), /permission denied to set role/);
   // Control: there are rows of others, which the user of the index sees.
-  const all = await tenantsSeen(Storage__IndexUrl, PROJECTOR);
+  const all = await tenantsSeen(Storage__IndexUrl, ALL_TENANTS);
   for (const table of ['heads', 'entries', 'contents', 'docs', 'checkpoints'])
     assert.deepEqual(
       all.get(table)?.filter((tenant) => tenant !== '*'),

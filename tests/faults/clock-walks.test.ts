@@ -17,7 +17,7 @@ interface Run {
   readonly laterShiftMs: number;
 }
 
-interface UsedKey {
+interface UsedIdempotencyKey {
   readonly eventId: string;
   /** When it was, really. */
   readonly usedAtMs: number;
@@ -35,7 +35,7 @@ const run: fc.Arbitrary<Run> = fc.record({
 });
 
 /** What the answer to a repeat has to be; undefined where the clocks leave it open. */
-function promised(key: UsedKey, realMs: number, startShiftMs: number): 200 | 201 | undefined {
+function promised(key: UsedIdempotencyKey, realMs: number, startShiftMs: number): 200 | 201 | undefined {
   const hasEnded = realMs - key.usedAtMs >= DAY_MS;
   if (!hasEnded && key.startAheadMs <= key.aheadMs) return 200;
   return hasEnded && startShiftMs >= key.aheadMs ? 201 : undefined;
@@ -44,7 +44,7 @@ function promised(key: UsedKey, realMs: number, startShiftMs: number): 200 | 201
 async function walk(runs: readonly Run[]): Promise<number> {
   using folder = temporaryFolder();
   const dataDirectory = join(folder.path, 'data');
-  const keys = new Map<string, UsedKey>();
+  const keys = new Map<string, UsedIdempotencyKey>();
   let realMs = START_MS;
   let held = 0;
   for (const [number, { downMs, startShiftMs, laterShiftMs }] of runs.entries()) {

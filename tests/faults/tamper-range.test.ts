@@ -122,7 +122,7 @@ describe('a range of a log', { concurrency: 1 }, () => {
     ]);
   });
 
-  it('is held against a checkpoint that is signed, where the keys are given', () => {
+  it('is compared with a checkpoint that is signed, where the keys are given', () => {
     const request = { tenant: 'acme', fromIndex: 0, endIndex: 42 };
     const verdictBy = (keys: readonly TrustedKey[]): RangeVerdict => {
       const steps = checkRange(db, LOG_ORIGIN, request, keys);

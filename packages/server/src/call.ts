@@ -40,13 +40,13 @@ export interface Call {
   /** The record of the tenant; undefined before its first write, and for a call without a tenant. */
   readonly tenantRecord: TenantRecord | undefined;
   /** The idempotency key of the request; undefined if it has none. */
-  readonly once: RequestKey | undefined;
+  readonly once: IdempotencyKey | undefined;
   /** The time limit of the call: work that passes it must stop. */
   readonly deadline: Deadline;
 }
 
 /** The caller's idempotency key, with what was asked under it. */
-export interface RequestKey {
+export interface IdempotencyKey {
   readonly key: string;
   /** Of what was asked, and of the caller. */
   readonly fingerprint: (tenant: TenantRecord) => Uint8Array;
@@ -148,7 +148,7 @@ export interface Received {
   /** The bytes that unread values stand in; undefined where there are none. */
   readonly text: Uint8Array | undefined;
   /** What was asked, as the protocol spells it, before defaults are filled in; undefined without an idempotency key. */
-  readonly asked: readonly (string | Uint8Array)[] | undefined;
+  readonly fingerprinted: readonly (string | Uint8Array)[] | undefined;
   readonly unknownParameters?: UnknownParameters;
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => InputPlace;

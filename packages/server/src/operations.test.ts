@@ -28,7 +28,7 @@ test('an operation that honours idempotency keys and cannot answer again stops t
     /events\.ingest honours/,
   );
   assert.throws(
-    () => bindOperations({ health, events: { 'events.ingest': { take: never } } }),
+    () => bindOperations({ health, events: { 'events.ingest': { performUnvalidated: never } } }),
     /answer again/,
   );
   assert.ok(bindOperations({ health, events: { 'events.get': never } })['events.get']);

@@ -13,13 +13,16 @@ import {
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
 import type { Call, OwnViolation, Received } from './call.ts';
-import type { UsedKey } from './streams/log.ts';
+import type { UsedIdempotencyKey } from './streams/log.ts';
 
 /** Performs the operation. The input has been validated against the operation's own schema. */
 export type Perform<N extends OperationName> = (call: Call, input: InputOf<N>) => Promise<Answer<N>>;
 
 /** Validates the request itself while it performs the operation, so that the input is read once. */
-export type Take<N extends OperationName> = (call: Call, received: Received) => Promise<Answer<N>>;
+export type PerformUnvalidated<N extends OperationName> = (
+  call: Call,
+  received: Received,
+) => Promise<Answer<N>>;
 
 /**
  * Rules of the operation beyond its schema; one answer lists all violations. The input need
@@ -36,7 +39,7 @@ export type AnotherAnswer<N extends OperationName> = Omit<Answer<N>, 'kind'> & {
 export type AnswerAgain<N extends OperationName> = (
   call: Call,
   received: Received,
-  used: UsedKey,
+  used: UsedIdempotencyKey,
 ) => AnotherAnswer<N> | Promise<AnotherAnswer<N>>;
 
 /**
@@ -51,71 +54,27 @@ export type BoundOperation<N extends OperationName> =
   | {
       readonly perform: Perform<N>;
       readonly rules?: OwnRules;
-      readonly again?: AnswerAgain<N>;
+      readonly answerAgain?: AnswerAgain<N>;
+      readonly keyKeptWith?: 'Job';
       readonly writesTo?: WritesTo;
     }
-  | { readonly take: Take<N>; readonly again?: AnswerAgain<N> };
+  | { readonly performUnvalidated: PerformUnvalidated<N>; readonly answerAgain?: AnswerAgain<N> };
 
 export type Operations = { readonly [N in OperationName]?: Perform<N> | BoundOperation<N> };
 
+/** The operations whose names begin with one of these words. */
+type OperationsOf<Word extends string> = Pick<Operations, Extract<OperationName, `${Word}.${string}`>>;
+
+/** The operations, by the part of the service that performs them. */
 export interface OperationParts {
   readonly health: Health;
-  readonly events?: EventOperations;
-  readonly streams?: StreamOperations;
-  readonly apiKeys?: KeyOperations;
-  readonly tenants?: TenantOperations;
-  readonly admin?: AdminOperations;
-  readonly status?: StatusOperations;
+  readonly events?: OperationsOf<'events'> & Pick<Operations, 'streams.listEvents'>;
+  readonly streams?: Omit<OperationsOf<'streams' | 'checkpoints' | 'log'>, 'streams.listEvents'>;
+  readonly apiKeys?: OperationsOf<'apiKeys'>;
+  readonly tenants?: OperationsOf<'tenants'>;
+  readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
+  readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 }
-
-/** The operations of `admin/`. */
-export type AdminOperations = Pick<
-  Operations,
-  'projections.rebuild' | 'operations.get' | 'deadLetters.list' | 'deadLetters.reprocess'
->;
-
-/** The operations of `events/`. */
-export type EventOperations = Pick<
-  Operations,
-  | 'events.ingest'
-  | 'events.ingestBatch'
-  | 'events.get'
-  | 'events.list'
-  | 'events.search'
-  | 'events.prove'
-  | 'streams.listEvents'
->;
-
-/** The operations of `streams/`. */
-export type StreamOperations = Pick<
-  Operations,
-  | 'streams.list'
-  | 'streams.get'
-  | 'streams.seal'
-  | 'streams.verify'
-  | 'streams.getVerification'
-  | 'checkpoints.latest'
-  | 'checkpoints.proveConsistency'
-  | 'log.checkpoint'
-  | 'log.key'
-  | 'log.tile'
-  | 'log.entries'
->;
-
-/** The operations of `access/key-operations.ts`. */
-export type KeyOperations = Pick<
-  Operations,
-  'apiKeys.create' | 'apiKeys.get' | 'apiKeys.rotate' | 'apiKeys.revoke'
->;
-
-/** The operations of `access/tenant-operations.ts`. */
-export type TenantOperations = Pick<
-  Operations,
-  'tenants.create' | 'tenants.list' | 'tenants.get' | 'tenants.replace'
->;
-
-/** Status and metrics, besides probes. */
-export type StatusOperations = Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 
 export function bindOperations({ health, ...parts }: OperationParts): Operations {
   const operations: Operations = {
@@ -139,7 +98,7 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
 /** Fails at the start rather than at the first request with a key. */
 function assertRepeatable(operations: Operations): void {
   for (const [name, bound] of entriesOf(operations)) {
-    if (operationNamed(name).idempotency === 'Key' && !('again' in bound)) {
+    if (operationNamed(name).idempotency === 'Key' && !('answerAgain' in bound)) {
       throw new Error(`${name} honours idempotency keys, so it must be able to answer again`);
     }
   }
@@ -163,22 +122,34 @@ export interface AnyAnswer {
 }
 
 /** A bound operation whose name is not known at compile time. */
-export type AnyBound = AnyPerform | AnyBinding;
-export type AnyPerform = (call: Call, input: unknown) => Promise<AnyAnswer>;
+export type AnyBound = AnyValidated | AnyUnvalidated;
 
-export interface AnyBinding {
-  readonly perform?: AnyPerform;
-  readonly rules?: OwnRules;
-  readonly take?: (call: Call, received: Received) => Promise<AnyAnswer>;
-  readonly again?: (call: Call, received: Received, used: UsedKey) => AnyAnswer | Promise<AnyAnswer>;
+interface AnyRepeatable {
+  readonly answerAgain?: (
+    call: Call,
+    received: Received,
+    used: UsedIdempotencyKey,
+  ) => AnyAnswer | Promise<AnyAnswer>;
+  /** 'Job': the idempotency key is stored with the job that the request asks for; undefined: with its entry in the log. */
+  readonly keyKeptWith?: 'Job';
   readonly writesTo?: WritesTo;
 }
 
-export type { UsedKey };
+interface AnyValidated extends AnyRepeatable {
+  readonly perform: (call: Call, input: unknown) => Promise<AnyAnswer>;
+  readonly performUnvalidated?: undefined;
+  readonly rules?: OwnRules;
+}
+
+interface AnyUnvalidated extends AnyRepeatable {
+  readonly performUnvalidated: (call: Call, received: Received) => Promise<AnyAnswer>;
+}
+
+export type { UsedIdempotencyKey };
 
 export function boundOperation(operations: Operations, name: OperationName): AnyBound {
   // The compiler cannot see that name, input and function belong together; `Operations` has made sure of it.
-  const bound = operations[name] as AnyBound | undefined;
+  const bound = operations[name] as AnyBound | AnyValidated['perform'] | undefined;
   if (bound === undefined) throw new Error(`${name} is routed but not bound`);
-  return bound;
+  return typeof bound === 'function' ? { perform: bound } : bound;
 }

@@ -200,7 +200,7 @@ describe('what is said of a refused checkpoint', () => {
 });
 
 describe('a served log of which a part is wrong or missing', () => {
-  it('has its first entry held against the tree before anybody is asked what that says', async () => {
+  it('has its first entry compared with the tree before anybody is asked what that says', async () => {
     const [state, key] = [newState(), await keyOf(NEXT)];
     const log = next(old(5).checkpoint);
     await verify(log, { key, state, entries: true });

@@ -119,7 +119,7 @@ describe('a log that goes on under a new name', { concurrency: 2 }, () => {
       const unasked = await watch.refused({});
       assert.match(unasked, /^ORIGIN_MISMATCH: .*acme\/1.*goes on from .*acme, .*size 7.*--key/);
       assert.deepEqual(notesIn(watch.state, 'checkpoint'), kept);
-      // What is said of the beginning is held against the tree, whoever says it.
+      // What is said of the beginning is compared with the tree, whoever says it.
       watch.proxy.lie = (path, bytes) =>
         path.endsWith('/proof')
           ? Buffer.from(bytes.toString().replace(/(anchoredSize","[^"]+",)"7"/, '$1"8"'))

@@ -1,4 +1,4 @@
-// A log that stands under a new name, held against what was kept of the one before it. After a restore the first entry of
+// A log that stands under a new name, compared with what was kept of the one before it. After a restore the first entry of
 // the new log, a notice of kind 7, names the last checkpoint that was signed under the old name. It must be the one that
 // was kept, or one that was proven to extend it: otherwise a rollback or a fork would be a new name away.
 
@@ -74,7 +74,7 @@ export async function verifyContinues(
   return { verdict, former };
 }
 
-/** What the first entry says, given its bytes, which were held against the tree. */
+/** What the first entry says, given its bytes, which were compared with the tree. */
 export async function readBeginning(
   log: Pick<ServedLog, 'proof'>,
   bytes: Uint8Array,

@@ -1,5 +1,5 @@
 // For tests: RFC 6962 sections 2.1 to 2.1.2 word for word, recursive and slow, over Node's own SHA-256. It
-// shares nothing with the code that it is held against.
+// shares nothing with the code that it is compared with.
 
 import { hash } from 'node:crypto';
 

@@ -63,7 +63,7 @@ export function createAccess(parts: AccessParts): Access {
   const { provide = ensure } = parts;
   const change = createChange({
     append,
-    provide: (owner: RecordOwner) => ensure(owner),
+    ensureOwner: (owner: RecordOwner) => ensure(owner),
     macs,
     onChanged: () => kept.forget(),
     clock,
@@ -74,7 +74,7 @@ export function createAccess(parts: AccessParts): Access {
   const keyChanges = createKeyChanges({
     keys,
     change,
-    provide: (owner) => (owner === INSTALLATION ? ensure(owner) : provide(owner)),
+    ensureOwner: (owner) => (owner === INSTALLATION ? ensure(owner) : provide(owner)),
     clock,
     random,
     nextId,

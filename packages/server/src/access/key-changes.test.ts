@@ -41,7 +41,7 @@ function setUp() {
     clock,
     random,
     nextId: createUlids(clock, random),
-    provide: () => Promise.resolve(TENANT),
+    ensureOwner: () => Promise.resolve(TENANT),
     keys: { find: () => Promise.resolve(state.found) },
     async change(asked) {
       if (state.logFails) throw new AuditError('SERVICE_UNAVAILABLE', 'no log');
@@ -171,7 +171,7 @@ test('each change is told to the operator with who asked for it, whom the notice
 
 test("the request's own key is used up by what makes a key, and says which one that is", async () => {
   const { changes, changeRequests } = setUp();
-  const keyed = { ...cause, once: (note: KeyId) => once('k', { note }) };
+  const keyed = { ...cause, onceFor: (note: KeyId) => once('k', { note }) };
   const { record } = (await changes.create(request, keyed))!;
   const next = await changes.rotate(record, 0, keyed);
   await changes.revoke(next.record, keyed);

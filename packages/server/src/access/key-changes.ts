@@ -27,7 +27,7 @@ export interface KeyChangeCause {
   readonly requestId: string;
   readonly correlationId: string;
   /** Makes the idempotency key of the request, which the same commit uses up; gets the id of the new API key and its tenant. */
-  readonly once?: (madeKeyId: KeyId, tenant: TenantRecord) => Once | undefined;
+  readonly onceFor?: (madeKeyId: KeyId, tenant: TenantRecord) => Once | undefined;
 }
 
 /** A key with its secret, which nobody sees again. */
@@ -52,7 +52,7 @@ export interface KeyChangeParts {
   readonly keys: Pick<ApiKeys, 'find'>;
   readonly change: ChangeRecords;
   /** Throws where the tenant may have no key; undefined: any may. */
-  readonly provide?: (owner: TenantId | '*') => Promise<TenantRecord>;
+  readonly ensureOwner?: (owner: TenantId | '*') => Promise<TenantRecord>;
   readonly clock: Clock;
   readonly random: Random;
   readonly nextId: () => string;
@@ -129,14 +129,14 @@ type ChangedKey = readonly [key: ApiKeyRecord, act: KeyAct];
 
 /** Keys of one tenant, together. */
 async function put(
-  { change, provide, telemetry }: KeyChangeParts,
+  { change, ensureOwner, telemetry }: KeyChangeParts,
   changed: readonly ChangedKey[],
-  { by, requestId, correlationId, once }: KeyChangeCause,
+  { by, requestId, correlationId, onceFor }: KeyChangeCause,
   madeKeyId?: KeyId,
 ): Promise<ChangeRefusal | undefined> {
   const [[{ tenantId: owner }]] = changed as readonly [ChangedKey];
   // A key can be revoked even if its tenant is suspended.
-  const tenant = madeKeyId === undefined ? undefined : await provide?.(owner);
+  const tenant = madeKeyId === undefined ? undefined : await ensureOwner?.(owner);
   const writes = changed.map(([key, act]): RecordWrite => {
     const { keyId: id, version } = key;
     // Report it before it is done, so that no change goes unseen. Changes by the service itself at its start are not reported.
@@ -150,7 +150,7 @@ async function put(
     };
     return { kind: KEY_KIND, id, version, content: contentOfKey(key), notice };
   });
-  const used = madeKeyId === undefined || tenant === undefined ? undefined : once?.(madeKeyId, tenant);
+  const used = madeKeyId === undefined || tenant === undefined ? undefined : onceFor?.(madeKeyId, tenant);
   const result = recordsOf(await change({ owner, writes, correlationId, once: used }));
   return 'status' in result ? result : undefined;
 }

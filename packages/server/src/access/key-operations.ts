@@ -17,8 +17,8 @@ import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
-import type { UsedKey } from '../streams/log.ts';
-import { keyNowMs, onceOf } from '../streams/append/once.ts';
+import type { UsedIdempotencyKey } from '../streams/log.ts';
+import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import { type ApiKeyRecord, type ApiKeys, showKey } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
@@ -38,7 +38,7 @@ export interface KeyOperationParts {
 }
 
 /** The input before anything has been validated. */
-type Asked = Received['input'];
+type RawInput = Received['input'];
 
 export function createKeyOperations(parts: KeyOperationParts) {
   const { keys, changes, clock } = parts;
@@ -53,9 +53,9 @@ export function createKeyOperations(parts: KeyOperationParts) {
     by: callerOf(call).name,
     requestId: call.correlation.requestId,
     correlationId: call.correlation.correlationId,
-    once: (madeKeyId, tenant) => onceOf(call, tenant, keyNowMs(parts), UNCLASSIFIED, madeKeyId),
+    onceFor: (madeKeyId, tenant) => onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, madeKeyId),
   });
-  const again = async (call: Call, _: Received, { note: keyId }: UsedKey) =>
+  const answerAgain = async (call: Call, _: Received, { note: keyId }: UsedIdempotencyKey) =>
     ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
 
   const create = async (call: Call, { key }: InputOf<'apiKeys.create'>) => {
@@ -85,15 +85,16 @@ export function createKeyOperations(parts: KeyOperationParts) {
       async perform(call: Call, input: InputOf<'apiKeys.create'>): Promise<Answer<'apiKeys.create'>> {
         return { kind: 'Created', body: await create(call, input) };
       },
-      again,
-      writesTo: (call: Call, { key }: Asked) => reached(call, receivedMember(key, 'tenantId'), parts.tenants),
+      answerAgain,
+      writesTo: (call: Call, { key }: RawInput) =>
+        reached(call, receivedMember(key, 'tenantId'), parts.tenants),
     },
     'apiKeys.rotate': {
       async perform(call: Call, input: InputOf<'apiKeys.rotate'>): Promise<Answer<'apiKeys.rotate'>> {
         return { kind: 'Created', body: await rotate(call, input) };
       },
-      again,
-      writesTo: async (call: Call, { keyId }: Asked) =>
+      answerAgain,
+      writesTo: async (call: Call, { keyId }: RawInput) =>
         reached(call, isKeyId(keyId) ? (await keys.find(keyId))?.tenantId : undefined, parts.tenants),
     },
     'apiKeys.revoke': async (call: Call, { keyId }: InputOf<'apiKeys.revoke'>) => {

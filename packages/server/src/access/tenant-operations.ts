@@ -10,7 +10,7 @@ import { requireMatch } from '../records/if-match.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
-import { keyNowMs, onceOf } from '../streams/append/once.ts';
+import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
@@ -37,7 +37,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
     if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
     return tenant;
   };
-  const again = async (_: Call, { input }: Received) =>
+  const answerAgain = async (_: Call, { input }: Received) =>
     ({ kind: 'Repeated', body: showTenant(await found(String(namedIn(input)))) }) as const;
   const writesTo = (_: Call, input: Received['input']) => ownerNamed(namedIn(input), tenants);
   return {
@@ -56,7 +56,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
         if (made === undefined) throw duplicate(tenantId);
         return { kind: 'Created', body: showTenant(made) };
       },
-      again,
+      answerAgain,
       writesTo,
     },
     'tenants.replace': {
@@ -79,7 +79,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
           }
         });
       },
-      again,
+      answerAgain,
       writesTo,
     },
     'tenants.get': async (_: Call, { tenantId }: InputOf<'tenants.get'>) =>
@@ -129,7 +129,7 @@ async function put(
     requestId,
     caller: call.caller?.name,
   });
-  const once = onceOf(call, tenant, keyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
+  const once = onceOf(call, tenant, idempotencyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
   const result = recordsOf(await access.change({ owner, writes: [write], correlationId, once }));
   return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs };
 }

@@ -9,16 +9,12 @@ import {
   LIMITS,
   type TenantId,
 } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import type { EventIndex } from '../events/event-index.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
-import type { UsedKey } from '../streams/log.ts';
-import type { KeyTime } from '../streams/append/once.ts';
-import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
+import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import { acceptJob, jobOperation } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
-import type { KindOfWork } from '../work/workers.ts';
 
 /** Their number, for status and metrics. */
 export interface DeadLetterCounts {
@@ -26,7 +22,7 @@ export interface DeadLetterCounts {
   readonly ofAll: () => Promise<number>;
 }
 
-export interface LetterParts extends KeyTime {
+export interface LetterParts extends IdempotencyTime {
   readonly work: WorkStore;
   readonly cursors: Cursors;
   /** There is a job of this kind to do. */
@@ -46,52 +42,31 @@ export function createDeadLetters(parts: LetterParts) {
       const { source = ['Projection'], status = ['Held', 'Reprocessing'], subscriptionId } = input;
       const isAsked = source.includes('Projection') && subscriptionId === undefined;
       const states = {
-        isHeld: isAsked && status.includes('Held'),
-        isTried: isAsked && status.includes('Reprocessing'),
+        isWaiting: isAsked && status.includes('Held'),
+        isRetried: isAsked && status.includes('Reprocessing'),
       };
       const letters = work.forTenant(tenant);
       const rows = await letters.letters({ ...newestFirst(read), ...states });
       const { data, pagination } = read.page(rows, ({ jobId }) => jobId, await letters.letterCount(states));
       return { kind: 'Done', body: { data: data.map((job) => shown(tenant, job)), pagination } };
     },
-    'deadLetters.reprocess': {
-      async perform(
-        call: Call,
-        { messageId }: InputOf<'deadLetters.reprocess'>,
-      ): Promise<Answer<'deadLetters.reprocess'>> {
-        const tenant = call.tenant!;
-        const jobs = work.forTenant(tenant);
-        const letter = await jobs.find(messageId);
-        if (letter?.state !== 'Dead') throw notFound();
-        const body: DeadLetter = { ...shown(tenant, letter), status: 'Reprocessing' };
-        const retried = await jobs.retry(messageId, jobKeyOf(call, body, parts));
-        if (retried.status === 'KeyUsed') return repeated(firstAnswer(call, retried.used));
-        if (retried.status === 'Unknown') throw notFound();
-        parts.wake(letter.kind);
-        return { kind: 'Accepted', body };
-      },
-      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
-    },
-  };
-}
-
-/** Parses an answer of `shown`. */
-function repeated(answer: string) {
-  return { kind: 'Repeated', body: parseJson(answer) as DeadLetter } as const;
-}
-
-/** Tries to index an event again. */
-export function indexEventWork(index: Pick<EventIndex, 'forTenant'>): KindOfWork {
-  return {
-    kind: 'IndexEvent',
-    atOnce: 4,
-    perLane: 2,
-    attemptsMax: 1,
-    async handle({ tenant, body }) {
-      const { index: place } = parseJson(body) as { readonly index: number };
-      const reason = await index.forTenant(tenant).indexAgain(place);
-      return reason === undefined ? { status: 'Done' } : { status: 'Dead', reason };
-    },
+    'deadLetters.reprocess': jobOperation(async (call, { messageId }: InputOf<'deadLetters.reprocess'>) => {
+      const tenant = call.tenant!;
+      const jobs = work.forTenant(tenant);
+      const letter = await jobs.find(messageId);
+      if (letter?.state !== 'Dead') throw notFound();
+      const body: DeadLetter = { ...shown(tenant, letter), status: 'Reprocessing' };
+      return acceptJob(
+        call,
+        body,
+        parts,
+        (once) => jobs.retry(messageId, once),
+        ({ status }) => {
+          if (status === 'Unknown') throw notFound();
+          parts.wake(letter.kind);
+        },
+      );
+    }),
   };
 }
 
@@ -116,7 +91,7 @@ function shown(tenantId: TenantId, { jobId, state, reason, attempts, ...job }: J
 
 export function letterCounts(work: WorkStore): DeadLetterCounts {
   return {
-    ofTenant: (tenant) => work.forTenant(tenant).letterCount({ isHeld: true, isTried: true }),
+    ofTenant: (tenant) => work.forTenant(tenant).letterCount({ isWaiting: true, isRetried: true }),
     ofAll: () => work.letterCountOfAll(),
   };
 }

@@ -14,9 +14,9 @@ export function measureLog(
   clock: Pick<Clock, 'monotonicNs'>,
 ): Appender {
   return {
-    async append(requests, now, onHeld) {
+    async append(requests, now, onLocked) {
       const beganNs = clock.monotonicNs();
-      const results = await log.append(requests, now, onHeld);
+      const results = await log.append(requests, now, onLocked);
       meter.committed(clock.monotonicNs() - beganNs);
       for (const [i, request] of requests.entries()) {
         const events = eventsIn(request, results[i]);

@@ -10,11 +10,11 @@ import {
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
-import type { BuildStep, EventIndex } from '../events/event-index.ts';
-import { instant, wait } from '../runtime/clock.ts';
-import type { UsedKey } from '../streams/log.ts';
-import type { KeyTime } from '../streams/append/once.ts';
-import { firstAnswer, jobKeyOf } from '../work/job-keys.ts';
+import type { EventIndex } from '../events/event-index.ts';
+import { wait } from '../runtime/clock.ts';
+import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import { type Progress, type Requested, shownOperation } from '../work/background-operation.ts';
+import { acceptJob, jobOperation } from '../work/job-keys.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
 
@@ -28,16 +28,9 @@ const ATTEMPTS_MAX = 5;
 /** The pause while another process holds the index. */
 const LOOK_AGAIN_MS = 50;
 
-/** The body of the job: who asked for it, and when. */
-interface Request {
-  readonly requestedBy: string;
-  readonly requestedAtMs: number;
-}
-
 type Result = { readonly events: number } | { readonly failureReason: string };
-type Progress = Pick<BuildStep, 'processedEvents' | 'totalEvents'>;
 
-export interface RebuildParts extends KeyTime {
+export interface RebuildParts extends IdempotencyTime {
   readonly work: WorkStore;
   readonly nextId: () => string;
   /** There is something to do. */
@@ -47,33 +40,30 @@ export interface RebuildParts extends KeyTime {
 export function createRebuild(parts: RebuildParts) {
   const { work, clock } = parts;
   return {
-    'projections.rebuild': {
-      async perform(
-        call: Call,
-        { rebuild: { projections } = {} }: InputOf<'projections.rebuild'>,
-      ): Promise<Answer<'projections.rebuild'>> {
+    'projections.rebuild': jobOperation(
+      async (call, { rebuild: { projections } = {} }: InputOf<'projections.rebuild'>) => {
         refuseUnknown(projections ?? []);
-        const request: Request = { requestedBy: call.caller!.name, requestedAtMs: clock.now() };
+        const request: Requested = { requestedBy: call.caller!.name, requestedAtMs: clock.now() };
         const jobId = parts.nextId();
-        const body = shown(jobId, request);
-        const enqueued = await work.forTenant(call.tenant!).enqueue(
-          {
-            jobId,
-            kind: 'Rebuild',
-            uniqueKey: EVENTS_PROJECTION,
-            body: JSON.stringify(request),
-            once: jobKeyOf(call, body, parts),
+        const job = {
+          jobId,
+          kind: 'Rebuild',
+          uniqueKey: EVENTS_PROJECTION,
+          body: JSON.stringify(request),
+        } as const;
+        return acceptJob(
+          call,
+          shown(jobId, request),
+          parts,
+          (once) => work.forTenant(call.tenant!).enqueue({ ...job, once }, { doneMax: KEPT_MAX }),
+          ({ status }) => {
+            if (status !== 'Enqueued')
+              throw new AuditError('REBUILD_IN_PROGRESS', ERRORS.REBUILD_IN_PROGRESS.meaning);
+            parts.wake();
           },
-          { doneMax: KEPT_MAX },
         );
-        if (enqueued.status === 'KeyUsed') return repeated(firstAnswer(call, enqueued.used));
-        if (enqueued.status !== 'Enqueued')
-          throw new AuditError('REBUILD_IN_PROGRESS', ERRORS.REBUILD_IN_PROGRESS.meaning);
-        parts.wake();
-        return { kind: 'Accepted', body };
       },
-      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
-    },
+    ),
     async 'operations.get'(
       { tenant }: Call,
       { operationId }: InputOf<'operations.get'>,
@@ -81,14 +71,9 @@ export function createRebuild(parts: RebuildParts) {
       const job = await work.forTenant(tenant!).find(operationId);
       if (job?.kind !== 'Rebuild')
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
-      return { kind: 'Done', body: shown(operationId, parseJson(job.body) as Request, job) };
+      return { kind: 'Done', body: shown(operationId, parseJson(job.body) as Requested, job) };
     },
   };
-}
-
-/** Parses an answer of `shown`. */
-function repeated(answer: string) {
-  return { kind: 'Repeated', body: parseJson(answer) as BackgroundOperation } as const;
 }
 
 /** Makes the view, portion by portion. */
@@ -133,30 +118,16 @@ function refuseUnknown(projections: readonly string[]): void {
 }
 
 /** Without a job: the rebuild as it was just requested. */
-function shown(operationId: string, { requestedBy, requestedAtMs }: Request, job?: Job): BackgroundOperation {
+function shown(operationId: string, request: Requested, job?: Job): BackgroundOperation {
   const result = job?.result === undefined ? undefined : (parseJson(job.result) as Result);
-  const isCompleted = result !== undefined && 'events' in result;
-  const told = job?.progress === undefined ? undefined : (parseJson(job.progress) as Progress);
-  const { processedEvents, totalEvents } = isCompleted
-    ? { processedEvents: result.events, totalEvents: result.events }
-    : (told ?? { processedEvents: 0, totalEvents: 0 });
-  const percent = isCompleted ? 100 : Math.floor((100 * processedEvents) / Math.max(1, totalEvents));
+  const progress = job?.progress === undefined ? undefined : (parseJson(job.progress) as Progress);
+  const { processedEvents, totalEvents } =
+    result !== undefined && 'events' in result
+      ? { processedEvents: result.events, totalEvents: result.events }
+      : (progress ?? { processedEvents: 0, totalEvents: 0 });
   return {
     operationId,
     kind: 'ProjectionRebuild',
-    status: statusOf(job, result),
-    progress: { percent, processedEvents, totalEvents },
-    requestedAt: instant(requestedAtMs),
-    requestedBy,
-    ...(job?.startedAtMs === undefined
-      ? {}
-      : { startedAt: instant(Math.max(requestedAtMs, job.startedAtMs)) }),
-    ...(job?.endedAtMs === undefined ? {} : { completedAt: instant(Math.max(requestedAtMs, job.endedAtMs)) }),
-    ...(result !== undefined && 'failureReason' in result ? { failureReason: result.failureReason } : {}),
+    ...shownOperation(request, { processedEvents, totalEvents }, result, job),
   };
-}
-
-function statusOf(job: Job | undefined, result: Result | undefined): BackgroundOperation['status'] {
-  if (result !== undefined) return 'events' in result ? 'Completed' : 'Failed';
-  return job?.startedAtMs === undefined ? 'Pending' : 'Processing';
 }

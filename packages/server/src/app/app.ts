@@ -9,14 +9,14 @@ import { createTokens, type Issuer } from '../access/tokens.ts';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle, type Lifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
+import { viewsCheck } from '../admin/views-check.ts';
 import type { Config } from '../config/settings.ts';
 import { readTlsFiles } from '../config/tls-files.ts';
 import { readWitnessPolicy } from '../config/witness-policy.ts';
-import { viewsCheck } from '../followers/follower.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
-import { bindOperations, type Operations } from '../operations.ts';
+import { bindOperations, boundOperation, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
@@ -34,7 +34,7 @@ import { loadTokenKey } from '../storage/keys/token-key.ts';
 import { logCheck } from '../streams/append/log-watch.ts';
 import { createScrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { findJobKey, keepsKeyWithJob } from '../work/job-keys.ts';
+import { findJobKey } from '../work/job-keys.ts';
 import { startLoops } from './loops.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
@@ -75,7 +75,7 @@ export async function createApp(
   health.add(storageCheck(config.storage.dataDirectory, database));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
-  health.add(viewsCheck(store.projector, storage.index));
+  health.add(viewsCheck(store.indexFollower, storage.index));
 
   const others = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });
@@ -94,7 +94,7 @@ export async function createApp(
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);
-  built.use(store.projector);
+  built.use(store.indexFollower);
   built.use(store.workers);
   built.use(sequencer);
   built.use(largeBodies);
@@ -119,9 +119,10 @@ function gatewayOn(
   { storage, access, tenancy, keyUses, steadyNowMs }: Store,
   surroundings: Surroundings,
   lifecycle: Lifecycle,
-  operations: Operations,
+  bound: Operations,
   overrides: Overrides,
 ): Gateway {
+  const operations = { ...bound, ...overrides.operations };
   const { config, clock, meter, validate } = surroundings;
   const tokens = createTokens(issuersOf(surroundings), clock);
   return {
@@ -134,13 +135,13 @@ function gatewayOn(
     tenancy,
     answerOnce: createAnswerOnce({
       find: (tenant, operation, key) =>
-        keepsKeyWithJob(operation)
+        boundOperation(operations, operation).keyKeptWith === 'Job'
           ? findJobKey(storage.work, tenant, operation, key, steadyNowMs())
           : storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
       tenant: async (tenant) => (await ownerNamed(tenant, access.tenants))?.tenantRecord,
     }),
     validate,
-    operations: { ...operations, ...overrides.operations },
+    operations,
   };
 }
 

@@ -3,20 +3,20 @@
 import type { TenantId } from '@tallystick/contract';
 import { startOwedNotices } from '../keys/owed-notices.ts';
 import { readOwedNotices } from '../storage/keys/owed-notice-files.ts';
-import { startKeySweeper } from '../streams/append/key-sweeper.ts';
+import { startIdempotencyKeySweeper } from '../streams/append/idempotency-key-sweeper.ts';
 import { startLogWatch } from '../streams/append/log-watch.ts';
 import { startSealer } from '../streams/append/sealer.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function startLoops(
-  { storage, sequencer, checkpointer, witnessing, keyUses, projector, workers, steadyNowMs }: Store,
+  { storage, sequencer, checkpointer, witnessing, keyUses, indexFollower, workers, steadyNowMs }: Store,
   { config, clock, random, telemetry }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
   const looping = { clock, random, telemetry };
   const sweeping = { ...looping, writer: storage.log, steadyNowMs };
-  loops.use(startKeySweeper(sweeping));
+  loops.use(startIdempotencyKeySweeper(sweeping));
   const refusedTenants = () => checkpointer.refusedTenants();
   loops.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
   loops.use(startLogWatch({ ...looping, sequencer }));
@@ -26,7 +26,7 @@ export function startLoops(
   checkpointer.start();
   witnessing?.start();
   keyUses.start();
-  projector.start();
+  indexFollower.start();
   workers.start();
   return loops;
 }

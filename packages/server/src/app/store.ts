@@ -9,11 +9,11 @@ import { type Access, createAccess } from '../access/access.ts';
 import { createKeyUses, type KeyUses } from '../access/key-uses.ts';
 import { createTenancy, type Tenancy } from '../access/tenancy.ts';
 import { adoptOlderKeys } from '../access/older-keys.ts';
-import { indexEventWork } from '../admin/dead-letters.ts';
 import { measureLog } from '../admin/measured-log.ts';
 import { rebuildWork } from '../admin/rebuild.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
+import { indexEventWork } from '../events/index-event-work.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
@@ -75,7 +75,7 @@ export interface Store {
   readonly tenancy: Tenancy;
   readonly keyUses: KeyUses;
   /** Keeps the index of events up to date with the log. */
-  readonly projector: Follower;
+  readonly indexFollower: Follower;
   /** Run the jobs. */
   readonly workers: Workers;
   /** This process among others on the same store. */
@@ -116,7 +116,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     onWanted: () => membership.tell('CheckpointWanted'),
     elsewhere: membership,
   });
-  const projector = createFollower({
+  const indexFollower = createFollower({
     name: 'the index of events',
     work: storage.index,
     clock,
@@ -130,13 +130,13 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     steadyNowMs,
     refusalOf: (tenant) => checkpointer.refusalOf(tenant),
     onCommitted() {
-      projector.wake();
+      indexFollower.wake();
       membership.tell('Appended');
     },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
   function onNews(news: News | 'Gained'): void {
-    if (news === 'Appended' || news === 'Gained') projector.wake();
+    if (news === 'Appended' || news === 'Gained') indexFollower.wake();
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
@@ -148,7 +148,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     checkpointer,
     ...witnesses,
     ...accessOn(storage, signing, sequencer, surroundings),
-    projector,
+    indexFollower,
     workers: workersOn(storage, signing, surroundings),
     membership,
     steadyNowMs,

@@ -10,8 +10,8 @@ import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
 import { giveBack } from '../runtime/give-back.ts';
 import { pauseForOthers } from '../runtime/pause.ts';
-import type { Draft, DraftOutcome, UsedKey } from '../streams/log.ts';
-import { keyNowMs, onceOf } from '../streams/append/once.ts';
+import type { Draft, DraftOutcome, UsedIdempotencyKey } from '../streams/log.ts';
+import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
 import {
   batchAnswer,
@@ -39,7 +39,11 @@ type BatchAnswer = Answer<'events.ingestBatch'>;
 export function createBatchIngest(parts: BatchParts) {
   const { sequencer, clock, ids, validateEnvelope } = parts;
 
-  const again = async (call: Call, received: Received, used: UsedKey): Promise<BatchAnswer> => {
+  const answerAgain = async (
+    call: Call,
+    received: Received,
+    used: UsedIdempotencyKey,
+  ): Promise<BatchAnswer> => {
     const batch = openBatch(received, validateEnvelope);
     const { batchId, acceptedAtMs, refused } = readNote(used.note);
     const codes = new Map(refused);
@@ -59,7 +63,7 @@ export function createBatchIngest(parts: BatchParts) {
   };
 
   return {
-    async take(call: Call, received: Received): Promise<BatchAnswer> {
+    async performUnvalidated(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
       const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
@@ -78,18 +82,24 @@ export function createBatchIngest(parts: BatchParts) {
       if (call.once === undefined && received.text !== undefined) giveBack(received.text);
       const once =
         call.once &&
-        onceOf(call, tenant, keyNowMs(parts), highestIn(batch, drafts, refusals, tenant), noteOf(known));
+        onceOf(
+          call,
+          tenant,
+          idempotencyNowMs(parts),
+          highestIn(batch, drafts, refusals, tenant),
+          noteOf(known),
+        );
       // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const { clearance } = acceptance.caller;
       const wanted = { tenant: tenant.tenantId, drafts, atomic: transactional, once, clearance };
       const result = await sequencer.append(wanted);
       texts.giveBack();
-      if (result.status === 'Repeated') return again(call, received, result.used);
+      if (result.status === 'Repeated') return answerAgain(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       return batchAnswer(call, { ...known, outcomes: result.outcomes }, false);
     },
-    again,
+    answerAgain,
   };
 }
 

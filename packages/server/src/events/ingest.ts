@@ -8,8 +8,8 @@ import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
-import type { DraftOutcome, Placed, UsedKey } from '../streams/log.ts';
-import { type KeyTime, keyNowMs, onceOf } from '../streams/append/once.ts';
+import type { DraftOutcome, Placed, UsedIdempotencyKey } from '../streams/log.ts';
+import { idempotencyNowMs, type IdempotencyTime, onceOf } from '../streams/append/idempotency-key.ts';
 import type { Sequencer } from '../streams/append/sequencer.ts';
 import { conflictOf } from './conflict.ts';
 import { acceptanceOf, draftsOf, type NewIds } from './draft.ts';
@@ -18,7 +18,7 @@ import { PlainTexts } from './plain-texts.ts';
 import { rememberLast } from './remember-last.ts';
 import { latestTimestamp } from './timestamp.ts';
 
-export interface IngestParts extends KeyTime {
+export interface IngestParts extends IdempotencyTime {
   readonly judge: Judge;
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly tenancy: Pick<Tenancy, 'provide'>;
@@ -32,7 +32,7 @@ export function createIngest(parts: IngestParts) {
   const latestAt = rememberLast(latestTimestamp);
   const textOf = rememberLast(instant);
   return {
-    async take(call: Call, received: Received): Promise<IngestAnswer> {
+    async performUnvalidated(call: Call, received: Received): Promise<IngestAnswer> {
       const nowMs = clock.now();
       const { input, violations, unlisted } = received;
       const at = { path: '', broken: violations, unlisted, detailsMax: LIMITS.errorDetailsMax };
@@ -41,23 +41,23 @@ export function createIngest(parts: IngestParts) {
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant);
       const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
-      const once = onceOf(call, tenant, keyNowMs(parts), drafts[0]!.classification);
+      const once = onceOf(call, tenant, idempotencyNowMs(parts), drafts[0]!.classification);
       // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const { tenantId } = tenant;
       const { clearance } = acceptance.caller;
       const result = await sequencer.append({ tenant: tenantId, drafts, atomic: true, once, clearance });
-      if (result.status === 'Repeated') return again(call, received, result.used);
+      if (result.status === 'Repeated') return answerAgain(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();
       const outcome = placedOf(result.outcomes[0]);
       const isNew = outcome.status === 'Appended';
       return receipt(isNew ? 'Created' : 'Repeated', tenantId, outcome.eventId, textOf(outcome.receivedAtMs));
     },
-    again,
+    answerAgain,
   };
 }
 
-function again(call: Call, _: Received, used: UsedKey): IngestAnswer {
+function answerAgain(call: Call, _: Received, used: UsedIdempotencyKey): IngestAnswer {
   assert(call.tenant !== undefined, 'a key was used up in a tenant');
   const { eventId, receivedAtMs } = placedOf(used.outcomes[0]);
   return receipt('Repeated', call.tenant, eventId, instant(receivedAtMs));

@@ -2,7 +2,6 @@
 // After a failure it waits, longer each time. Events that were set aside are reported. Appending comes first: while it is
 // busy, a follower that is not far behind waits.
 
-import type { Check } from '../admin/health.ts';
 import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
@@ -95,28 +94,6 @@ export function createFollower(parts: FollowerParts): Follower {
     failure: () => failure,
     async [Symbol.asyncDispose]() {
       await loop?.[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** The health of the views: a failing follower makes answers outdated; a damaged index may not answer at all. */
-export function viewsCheck(
-  follower: Pick<Follower, 'failure'>,
-  views: { readonly isDamaged: () => boolean },
-): Check {
-  return {
-    name: 'views',
-    essential: false,
-    async run() {
-      if (views.isDamaged()) {
-        const description =
-          'The index of events is damaged, so lists and searches may fail; it is rebuilt within ten minutes.';
-        return { status: 'Degraded', description };
-      }
-      if (follower.failure() === undefined)
-        return { status: 'Healthy', description: 'Views follow the log.' };
-      const description = 'Lists and searches do not follow the log at the moment; the diagnostics say why.';
-      return { status: 'Degraded', description };
     },
   };
 }

@@ -5,23 +5,23 @@ import { test } from 'node:test';
 import { AuditError, type Classification } from '@tallystick/contract';
 import type { Call, Received } from '../call.ts';
 import { Deadline } from '../runtime/deadline.ts';
-import type { AnyAnswer, UsedKey } from '../operations.ts';
+import type { AnyAnswer, UsedIdempotencyKey } from '../operations.ts';
 import { TENANT, testCall } from '../testing/test-call.ts';
-import { createAnswerOnce, requestKey } from './idempotency.ts';
+import { createAnswerOnce, idempotencyKeyOf } from './idempotency.ts';
 
 const received = (body: unknown): Received => ({
   input: { event: body },
   violations: [],
   unlisted: 0,
   text: undefined,
-  asked: ['/somewhere', '\n', JSON.stringify(body)],
+  fingerprinted: ['/somewhere', '\n', JSON.stringify(body)],
   placeOf: () => 'Body',
 });
 
 const { caller } = testCall();
 
 test('a key is 1 to 255 visible ASCII characters, sent once', () => {
-  const read = (key: string) => requestKey(key, received({}), caller).key;
+  const read = (key: string) => idempotencyKeyOf(key, received({}), caller).key;
   for (const key of ['x', '~'.repeat(255), '!"#,;/=?']) assert.equal(read(key), key);
   for (const key of ['', ' ', 'a b', 'a, b', '~'.repeat(256), 'é', '\t', '\u007f']) {
     assert.throws(
@@ -34,7 +34,7 @@ test('a key is 1 to 255 visible ASCII characters, sent once', () => {
 
 test('a fingerprint is of what was asked, of the tenant and of the caller', () => {
   const printOf = (body: unknown, by = caller, tenant = TENANT) =>
-    Buffer.from(requestKey('k', received(body), by).fingerprint(tenant)).toString('hex');
+    Buffer.from(idempotencyKeyOf('k', received(body), by).fingerprint(tenant)).toString('hex');
   const print = printOf({ a: 1 });
   assert.equal(print.length, 128);
   assert.equal(printOf({ a: 1 }), print);
@@ -52,7 +52,7 @@ interface How {
 
 /** A store of used keys, and a way to ask it whose performing takes as long as the test wants. */
 function stage() {
-  const kept = new Map<string, UsedKey>();
+  const kept = new Map<string, UsedIdempotencyKey>();
   const finds: string[] = [];
   const answerOnce = createAnswerOnce({
     find: async (tenant, operation, key) => {
@@ -64,7 +64,7 @@ function stage() {
   let performed = 0;
   const ask = (body: unknown, how: How = {}): Promise<AnyAnswer> => {
     const { key = 'k', fails = false, more = {}, hold = Promise.resolve() } = how;
-    const once = requestKey(key, received(body), more.caller ?? caller);
+    const once = idempotencyKeyOf(key, received(body), more.caller ?? caller);
     const call = testCall({ once, ...more });
     const again = () => ({ kind: 'Repeated', body: 'first' }) as const;
     return answerOnce(call, received(body), again, async () => {
@@ -72,7 +72,7 @@ function stage() {
       await hold;
       if (fails) throw new AuditError('VALIDATION_FAILED', 'no');
       const fingerprint = once.fingerprint(TENANT);
-      const used: UsedKey = {
+      const used: UsedIdempotencyKey = {
         fingerprint,
         classification: 'Confidential',
         expiresAtMs: 0,

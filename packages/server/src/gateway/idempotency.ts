@@ -8,24 +8,28 @@ import { ok as assert } from 'node:assert/strict';
 import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
-import { type Call, keyReused, type Received, type RequestKey } from '../call.ts';
-import type { AnyAnswer, UsedKey } from '../operations.ts';
+import { type Call, type IdempotencyKey, keyReused, type Received } from '../call.ts';
+import type { AnyAnswer, UsedIdempotencyKey } from '../operations.ts';
 import { fingerprintOf, isRepeat } from '../repeats.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { isVisible, notVisible } from './visible-text.ts';
 
 /** The key with what was asked under it, and by whom; throws INVALID_HEADER. */
-export function requestKey(key: string, { asked }: Received, caller: Caller | undefined): RequestKey {
+export function idempotencyKeyOf(
+  key: string,
+  { fingerprinted }: Received,
+  caller: Caller | undefined,
+): IdempotencyKey {
   if (!isVisible(key, LIMITS.idempotencyKeyLengthMax))
     throw notVisible('Idempotency-Key', key, LIMITS.idempotencyKeyLengthMax);
   assert(caller !== undefined, 'every operation that honours a key needs a permission');
-  assert(asked !== undefined, 'what is asked with a key can be recognised');
-  return { key, fingerprint: (tenant) => fingerprintOf(tenant, caller, ...asked) };
+  assert(fingerprinted !== undefined, 'what is asked with a key can be recognised');
+  return { key, fingerprint: (tenant) => fingerprintOf(tenant, caller, ...fingerprinted) };
 }
 
 /** The stored uses of keys; expired ones do not count. */
-export interface UsedKeys {
-  find(tenant: TenantId, operation: OperationName, key: string): Promise<UsedKey | undefined>;
+export interface UsedIdempotencyKeys {
+  find(tenant: TenantId, operation: OperationName, key: string): Promise<UsedIdempotencyKey | undefined>;
   tenant(tenant: TenantId): Promise<TenantRecord | undefined>;
 }
 
@@ -33,13 +37,13 @@ export interface UsedKeys {
 export type AnswerOnce = (
   call: Call,
   received: Received,
-  again: (used: UsedKey) => AnyAnswer | Promise<AnyAnswer>,
+  answerAgain: (used: UsedIdempotencyKey) => AnyAnswer | Promise<AnyAnswer>,
   perform: () => Promise<AnyAnswer>,
 ) => Promise<AnyAnswer>;
 
-export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
+export function createAnswerOnce(usedKeys: UsedIdempotencyKeys): AnswerOnce {
   const turns = new KeyedQueue();
-  return (call, received, again, perform) => {
+  return (call, received, answerAgain, perform) => {
     const { tenant, operation, once, caller } = call;
     if (tenant === undefined || once === undefined) return perform();
     return turns.take(`${tenant}\n${operation}\n${once.key}`, async () => {
@@ -53,7 +57,7 @@ export function createAnswerOnce(usedKeys: UsedKeys): AnswerOnce {
       if (used === undefined) return perform();
       const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: caller!.clearance };
       if (!isRepeat(used, asked)) throw keyReused();
-      return again(used);
+      return answerAgain(used);
     });
   };
 }

@@ -5,7 +5,7 @@ import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { Call, InputPlace, Received } from '../call.ts';
-import { bindOperations, type LogOwner, type UsedKey } from '../operations.ts';
+import { bindOperations, type LogOwner, type UsedIdempotencyKey } from '../operations.ts';
 import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
@@ -23,7 +23,7 @@ const received = (input: Record<string, unknown>, place: InputPlace = 'Body') =>
     violations: [],
     unlisted: 0,
     text: undefined,
-    asked: ['what was asked'],
+    fingerprinted: ['what was asked'],
     placeOf: () => place,
   });
 
@@ -197,10 +197,10 @@ test('a key is read after the body and before anything in it is judged', async (
 
 test('an operation that honours keys is asked once, others do not look at the key', async () => {
   const asked: string[] = [];
-  const again = () => ({ kind: 'Repeated', body: RECEIPT }) as const;
+  const answerAgain = () => ({ kind: 'Repeated', body: RECEIPT }) as const;
   const perform = () => Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
   const gateway = build({
-    operations: boundOperations({ 'events.ingest': { perform, again } }),
+    operations: boundOperations({ 'events.ingest': { perform, answerAgain } }),
     answerOnce: (call, _, __, performNow) => {
       asked.push(call.once!.key);
       return performNow();
@@ -223,7 +223,7 @@ test('a key is looked up in the log that the operation writes to, and the call k
   const seen: unknown[] = [];
   const bound = (writesTo: LogOwner | undefined) => ({
     writesTo: () => Promise.resolve(writesTo),
-    again: () => assert.fail('it was not done before'),
+    answerAgain: () => assert.fail('it was not done before'),
     perform: (call: Call) => {
       seen.push([call.tenant, call.tenantRecord]);
       return Promise.resolve({ kind: 'Created', body: RECEIPT } as const);
@@ -247,12 +247,12 @@ test('a key is looked up in the log that the operation writes to, and the call k
 
 test('a repeat is read as the first request was: validated, or as it came where the operation judges that', async () => {
   const seen: unknown[] = [];
-  const again = (_: Call, { input }: Received) => {
+  const answerAgain = (_: Call, { input }: Received) => {
     seen.push(input);
     return { kind: 'Repeated', body: RECEIPT } as const;
   };
   const never = () => assert.fail('it was done before');
-  const used: UsedKey = {
+  const used: UsedIdempotencyKey = {
     fingerprint: new Uint8Array(),
     classification: 'Public',
     expiresAtMs: 0,
@@ -261,12 +261,12 @@ test('a repeat is read as the first request was: validated, or as it came where 
   };
   const event = { ...EVENT, payload: null };
   for (const bound of [
-    { perform: never, again },
-    { take: never, again },
+    { perform: never, answerAgain },
+    { performUnvalidated: never, answerAgain },
   ]) {
     const gateway = build({
       operations: boundOperations({ 'events.ingest': bound }),
-      answerOnce: async (_, __, answerAgain) => answerAgain(used),
+      answerOnce: async (_, __, repeat) => repeat(used),
     });
     gateway.lifecycle.moveTo('Serving');
     const idempotencyKey = 'k-1';

@@ -22,7 +22,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
 import type { RequestCorrelation } from './correlation.ts';
-import { type AnswerOnce, requestKey } from './idempotency.ts';
+import { type AnswerOnce, idempotencyKeyOf } from './idempotency.ts';
 import { checkOwnTenant } from './own-tenant.ts';
 import { resolveTenant, tenantConcerned } from './resolve-tenant.ts';
 import { admitTenant, provideTenant } from './tenant-state.ts';
@@ -81,7 +81,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     const received = await arrival.receive(tenant ?? caller?.identity ?? '');
     correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? arrival.idempotencyKey : undefined;
-    const once = key === undefined ? undefined : requestKey(key, received, caller);
+    const once = key === undefined ? undefined : idempotencyKeyOf(key, received, caller);
     const { name } = operation;
     const version = arrival.version ?? FIRST_VERSION;
     // Awaited: handing a promise on would take three turns of the queue, not one.
@@ -109,20 +109,18 @@ function answer(
 ): Promise<AnyAnswer> {
   const bound = boundOperation(gateway.operations, call.operation);
   if (call.once === undefined) return perform(bound, call, received, operation, gateway);
-  if (typeof bound === 'function' || bound.again === undefined) {
-    throw new Error(`${call.operation} honours keys and cannot answer again`);
-  }
-  const { again, take, writesTo } = bound;
+  const { answerAgain, performUnvalidated, writesTo } = bound;
+  if (answerAgain === undefined) throw new Error(`${call.operation} honours keys and cannot answer again`);
   // Read as it was the first time: validated, unless the operation does that itself. Every input is an object.
   const readAgain = (): Received =>
-    take === undefined
+    performUnvalidated === undefined
       ? { ...received, input: gateway.validate(operation, received) as Received['input'] }
       : received;
   const answerIn = (inLogOf: Call) =>
     gateway.answerOnce(
       inLogOf,
       received,
-      (used) => again(call, readAgain(), used),
+      (used) => answerAgain(call, readAgain(), used),
       () => perform(bound, call, received, operation, gateway),
     );
   return writesTo === undefined
@@ -138,12 +136,11 @@ async function perform(
   gateway: Gateway,
 ): Promise<AnyAnswer> {
   checkOwnTenant(operation, received.input, call.tenant);
-  if (typeof bound !== 'function' && bound.take !== undefined) return await bound.take(call, received);
-  const rules = typeof bound === 'function' ? undefined : bound.rules;
-  const input = gateway.validate(operation, received, rules);
+  if (bound.performUnvalidated !== undefined) return await bound.performUnvalidated(call, received);
+  const input = gateway.validate(operation, received, bound.rules);
   const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };
-  return typeof bound === 'function' ? bound(known, input) : bound.perform!(known, input);
+  return bound.perform(known, input);
 }
 
 /** Probes are answered from the first moment on; everything else waits until the start is finished. */

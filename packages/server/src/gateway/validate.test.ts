@@ -28,7 +28,7 @@ function run(
     violations,
     unlisted,
     text: undefined,
-    asked: undefined,
+    fingerprinted: undefined,
     placeOf: (member) => placeOf(operation, member),
   });
 }
@@ -56,7 +56,7 @@ test('the schema of every operation of every version can be validated with', () 
         violations: [],
         unlisted: 0,
         text: undefined,
-        asked: undefined,
+        fingerprinted: undefined,
         placeOf: (member: string) => placeOf(operation, member),
       };
       try {

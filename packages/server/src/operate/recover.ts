@@ -25,7 +25,7 @@ import { verifierKeys } from '../keys/signing-keys.ts';
 import { acceptLosses, type AcceptedLosses } from './accept-lost-anchor.ts';
 import { openStorage, requireData, warnInto } from './open-data.ts';
 
-/** A data directory whose logs are held against the anchor. Nobody else can use it until this is disposed. */
+/** A data directory whose logs are compared with the anchor. Nobody else can use it until this is disposed. */
 export interface Recovery extends Affected, AsyncDisposable {
   /** Nothing was ever anchored: then there is nothing to compare with. */
   readonly isAnchorNew: boolean;

@@ -5,7 +5,7 @@ import { createFakeClock } from '../runtime/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { fingerprint, NOW_MS, once } from '../storage/conformance/claims.ts';
-import type { AppendRequest, AppendResult, UsedKey } from '../streams/log.ts';
+import type { AppendRequest, AppendResult, UsedIdempotencyKey } from '../streams/log.ts';
 import { type ChangeResult, createChange, type RecordWrite, recordsOf } from './change.ts';
 import { commitmentOfRecord, createRecordMacs } from './record-macs.ts';
 import type { ChangeRefusal } from './records.ts';
@@ -13,7 +13,7 @@ import type { ChangeRefusal } from './records.ts';
 const ID = '01KE0000000000000000000001';
 const CORRELATION = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
 const DONE: AppendResult = { status: 'Done', outcomes: [] };
-const USED: UsedKey = {
+const USED: UsedIdempotencyKey = {
   fingerprint: fingerprint(1),
   classification: 'Internal',
   expiresAtMs: NOW_MS,
@@ -50,7 +50,7 @@ function setUp(answer: () => AppendResult | ChangeRefusal = () => DONE) {
     clock,
     random,
     nextId: createUlids(clock, random),
-    provide: async (owner) => void steps.push(`provide ${owner}`),
+    ensureOwner: async (owner) => void steps.push(`ensureOwner ${owner}`),
     async append(request) {
       steps.push('append');
       requests.push(request);
@@ -71,7 +71,7 @@ test('records and the notices that commit to them are one request, behind the ow
   const key = once('k');
   const [one, two] = [writeOf(ID), writeOf('01KE0000000000000000000002', 7)];
   const result = await change({ owner: '*', writes: [one, two], correlationId: CORRELATION, once: key });
-  assert.deepEqual(steps, ['provide *', 'append', 'changed']);
+  assert.deepEqual(steps, ['ensureOwner *', 'append', 'changed']);
   const [request = assert.fail()] = requests;
   assert.deepEqual([request.tenant, request.atomic, request.once], ['*', true, key]);
   const { records = [], drafts } = request;

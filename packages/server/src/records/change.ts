@@ -48,7 +48,7 @@ export type ChangeRecords = (request: ChangeRequest) => Promise<ChangeResult>;
 export interface ChangeParts {
   readonly append: (request: AppendRequest) => Promise<AppendResult | ChangeRefusal>;
   /** Makes the owner's tenant if it is missing: without it there is no log to write to. */
-  readonly provide: (owner: RecordOwner) => Promise<unknown>;
+  readonly ensureOwner: (owner: RecordOwner) => Promise<unknown>;
   readonly macs: Pick<RecordMacs, 'make'>;
   /** Called when a change is done, or may be: records that were read before may be stale. */
   readonly onChanged: () => void;
@@ -58,9 +58,9 @@ export interface ChangeParts {
 }
 
 export function createChange(parts: ChangeParts): ChangeRecords {
-  const { append, provide, macs, onChanged, clock, random, nextId } = parts;
+  const { append, ensureOwner, macs, onChanged, clock, random, nextId } = parts;
   return async ({ owner, writes, correlationId, once, jobs = [] }) => {
-    await provide(owner);
+    await ensureOwner(owner);
     const records = writes.map(({ kind, id, version, content }) =>
       macs.make({ owner, kind, id, version, content }, random),
     );

@@ -78,7 +78,7 @@ export type DraftOutcome =
   | { readonly status: 'NotAppended'; readonly eventId: EventId };
 
 /** The request that a key was used up for. */
-export interface UsedKey {
+export interface UsedIdempotencyKey {
   readonly fingerprint: Uint8Array;
   readonly classification: Classification;
   readonly expiresAtMs: number;
@@ -92,7 +92,7 @@ export type AppendResult =
    * The key was used before, by the same request (`Repeated`) or by another (`KeyReused`, also if the caller may not
    * know which).
    */
-  | { readonly status: 'Repeated'; readonly used: UsedKey }
+  | { readonly status: 'Repeated'; readonly used: UsedIdempotencyKey }
   | { readonly status: 'KeyReused' };
 
 /** The request could not be appended for a reason of its own; the others of its pool were. */
@@ -111,7 +111,7 @@ export interface SealRequest {
 export type SealResult =
   /** The notice that is now the last entry of the stream. */
   | { readonly status: 'Sealed'; readonly notice: Placed }
-  | { readonly status: 'Repeated'; readonly used: UsedKey }
+  | { readonly status: 'Repeated'; readonly used: UsedIdempotencyKey }
   | { readonly status: 'KeyReused' }
   /** The tenant has no such stream. */
   | { readonly status: 'Unknown' }
@@ -148,17 +148,17 @@ export type EpochResult =
 export type AppendOutcome = AppendResult | ChangeRefusal | AppendFault;
 
 /** The decided outcomes, by position in the pool. */
-export type OnHeld = (decided: ReadonlyMap<number, AppendOutcome>) => void;
+export type OnLocked = (decided: ReadonlyMap<number, AppendOutcome>) => void;
 
 export interface LogWriter {
   /**
    * Appends all requests in one commit and resolves when they are durable, with one result per request, in order.
    * Within a tenant, indexes have no gap, each entry links to the previous one, and receivedAt never runs backwards.
    * Rejects when the result is unknown; a retry with the same key or ids is safe. `nowMs` is the wall clock; keys that
-   * expired by `steadyNowMs` do not count. If another node holds some of the logs, `onHeld` is called once with the
+   * expired by `steadyNowMs` do not count. If another node has locked some of the logs, `onLocked` is called once with the
    * results of the others that are durable; they are among the final results, too.
    */
-  append(requests: readonly AppendRequest[], now: AppendTime, onHeld?: OnHeld): Promise<AppendOutcome[]>;
+  append(requests: readonly AppendRequest[], now: AppendTime, onLocked?: OnLocked): Promise<AppendOutcome[]>;
   /**
    * Seals the tenant's open stream if it has this id: a notice becomes its last entry and the next stream opens, in one
    * commit with the key. An append does the same when a stream has reached its age or size.
@@ -285,7 +285,11 @@ export interface TenantLog {
   /** The events from `fromIndex` to `endIndex` (exclusive), in order and without a gap; at most `limit`. */
   events(fromIndex: number, endIndex: number, limit: number, way?: EventsWay): Promise<StoredEvent[]>;
   /** The request that the key was used up for, unless that has expired by `steadyNowMs`. */
-  usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedKey | undefined>;
+  usedKey(
+    operation: OperationName,
+    key: string,
+    steadyNowMs: number,
+  ): Promise<UsedIdempotencyKey | undefined>;
 }
 
 export interface LogReader {

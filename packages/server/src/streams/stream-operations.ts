@@ -19,11 +19,11 @@ import { instant } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { LogReader, LogWriter, StoredStream, TenantLog } from './log.ts';
-import { type KeyTime, keyNowMs, onceOf } from './append/once.ts';
+import { idempotencyNowMs, type IdempotencyTime, onceOf } from './append/idempotency-key.ts';
 import { covering, type ProvableParts, requireSound } from './checkpoints/provable.ts';
 import type { StoredCheckpoint } from './tree.ts';
 
-export interface StreamOperationParts extends KeyTime, ProvableParts {
+export interface StreamOperationParts extends IdempotencyTime, ProvableParts {
   readonly log: LogReader & Pick<LogWriter, 'seal'>;
   readonly cursors: Cursors;
   readonly telemetry: Pick<Telemetry, 'error'>;
@@ -48,7 +48,7 @@ export function createStreamOperations(parts: StreamOperationParts) {
     }),
     'streams.seal': {
       perform: (call: Call, { streamId }: InputOf<'streams.seal'>) => seal(call, streamId, parts),
-      again: async (call: Call, received: Received): Promise<SealAnswer> =>
+      answerAgain: async (call: Call, received: Received): Promise<SealAnswer> =>
         sealed(call, String(received.input['streamId']), parts),
     },
   };
@@ -126,7 +126,7 @@ async function seal(call: Call, streamId: StreamId, parts: StreamOperationParts)
   const { tenant, tenantRecord } = call;
   assert(tenant !== undefined && tenantRecord !== undefined, 'a stream belongs to a tenant');
   requireSound(tenant, parts.checkpointer);
-  const once = onceOf(call, tenantRecord, keyNowMs(parts), UNCLASSIFIED);
+  const once = onceOf(call, tenantRecord, idempotencyNowMs(parts), UNCLASSIFIED);
   call.deadline.throwIfPassed();
   const now = { nowMs: parts.clock.now(), steadyNowMs: parts.steadyNowMs() };
   const { status } = await parts.log.seal({ tenant, streamId, once }, now);

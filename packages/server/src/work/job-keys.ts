@@ -2,27 +2,54 @@
 // answer that was given, so that every node gives it again.
 
 import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
 import { type Call, keyReused } from '../call.ts';
 import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
-import type { UsedKey } from '../streams/log.ts';
-import { type KeyTime, keyNowMs } from '../streams/append/once.ts';
-import type { JobKey, UsedJobKey, WorkStore } from './jobs.ts';
+import type { UsedIdempotencyKey } from '../streams/log.ts';
+import { idempotencyNowMs, type IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import type { JobKey, KeyUsed, UsedJobKey, WorkStore } from './jobs.ts';
 
-const OPERATIONS: ReadonlySet<OperationName> = new Set([
-  'deadLetters.reprocess',
-  'projections.rebuild',
-  'streams.verify',
-]);
+export interface JobAnswer<B> {
+  readonly kind: 'Accepted' | 'Repeated';
+  readonly body: B;
+}
 
-export function keepsKeyWithJob(operation: OperationName): boolean {
-  return OPERATIONS.has(operation);
+/** Binds an operation that asks for a job with `acceptJob`. */
+export function jobOperation<I, B>(perform: (call: Call, input: I) => Promise<JobAnswer<B>>) {
+  return {
+    perform,
+    keyKeptWith: 'Job',
+    answerAgain: (_: Call, __: unknown, { note }: UsedIdempotencyKey) =>
+      ({ kind: 'Repeated', body: parseJson(note) as B }) as const,
+  } as const;
+}
+
+/**
+ * Stores a job with `body`, the answer to its request, and gives that answer; or gives the first answer, if the request is a
+ * repeat. `onStored` sees what else the store may have said, and throws if that is a refusal.
+ */
+export async function acceptJob<B extends object, S extends { readonly status: string }>(
+  call: Call,
+  body: B,
+  time: IdempotencyTime,
+  store: (once: JobKey | undefined) => Promise<S | KeyUsed>,
+  onStored: (stored: S) => void,
+): Promise<JobAnswer<B>> {
+  const stored = await store(jobKeyOf(call, body, time));
+  if (isKeyUsed(stored)) return { kind: 'Repeated', body: parseJson(firstAnswer(call, stored.used)) as B };
+  onStored(stored);
+  return { kind: 'Accepted', body };
+}
+
+function isKeyUsed(stored: { readonly status: string }): stored is KeyUsed {
+  return stored.status === 'KeyUsed';
 }
 
 /** The idempotency key to store with the job, with the first answer; undefined if the request has none. */
-export function jobKeyOf(
+function jobKeyOf(
   { once, operation, tenantRecord }: Call,
   body: object,
-  time: KeyTime,
+  time: IdempotencyTime,
 ): JobKey | undefined {
   if (once === undefined || tenantRecord === undefined) return undefined;
   return {
@@ -30,7 +57,7 @@ export function jobKeyOf(
     key: once.key,
     fingerprint: once.fingerprint(tenantRecord),
     classification: UNCLASSIFIED,
-    expiresAtMs: keyNowMs(time) + LIMITS.idempotencyWindowMs,
+    expiresAtMs: idempotencyNowMs(time) + LIMITS.idempotencyWindowMs,
     answer: JSON.stringify(body),
   };
 }
@@ -42,13 +69,13 @@ export async function findJobKey(
   operation: OperationName,
   key: string,
   steadyNowMs: number,
-): Promise<UsedKey | undefined> {
+): Promise<UsedIdempotencyKey | undefined> {
   const used = await work.forTenant(tenant).usedKey(operation, key, steadyNowMs);
   return used && { ...used, note: used.answer, outcomes: [] };
 }
 
 /** The answer to the first request with this key; the store decides which came first. Throws if this is no repeat. */
-export function firstAnswer({ once, tenantRecord, caller }: Call, used: UsedJobKey): string {
+function firstAnswer({ once, tenantRecord, caller }: Call, used: UsedJobKey): string {
   const fingerprint = tenantRecord && once?.fingerprint(tenantRecord);
   if (!isRepeat(used, { fingerprint, clearance: caller!.clearance })) throw keyReused();
   return used.answer;

@@ -79,12 +79,17 @@ export type Enqueued =
   | { readonly status: 'Enqueued'; readonly job: Job }
   /** A job with this id exists, or a dead letter has failed again. */
   | { readonly status: 'Known'; readonly job: Job }
-  /** The idempotency key was used before, for the same request or for another one. */
-  | { readonly status: 'KeyUsed'; readonly used: UsedJobKey }
+  | KeyUsed
   /** A job with the same unique key is not done yet. */
   | { readonly status: 'Exists' }
   /** The limit of waiting jobs is reached. */
   | { readonly status: 'Full' };
+
+/** The idempotency key was used before, for the same request or for another one. */
+export interface KeyUsed {
+  readonly status: 'KeyUsed';
+  readonly used: UsedJobKey;
+}
 
 /** The job that an idempotency key was used for. */
 export interface UsedJobKey extends JobKey {
@@ -130,13 +135,13 @@ export interface ClaimRequest {
 
 /** Selects dead letters: those that wait, and those that are being retried. */
 export interface LetterStates {
-  readonly isHeld: boolean;
-  readonly isTried: boolean;
+  readonly isWaiting: boolean;
+  readonly isRetried: boolean;
 }
 
 export type Retried =
   | { readonly status: 'Retried' }
-  | { readonly status: 'KeyUsed'; readonly used: UsedJobKey }
+  | KeyUsed
   /** There is no such letter, or it is being tried. */
   | { readonly status: 'Unknown' };
 

@@ -31,8 +31,15 @@ function toyMount(gateway: Gateway): Mount {
         const bytes = await readBytes({ request, sender }, { bytesMax: 10_000, timeoutMs: 1000 }, parts);
         const text = Buffer.from(bytes).toString();
         const input = parseJson(text) as Received['input'];
-        const asked = [operation.name, text];
-        return { input, violations: [], unlisted: 0, text: undefined, asked, placeOf: () => 'Message' };
+        const fingerprinted = [operation.name, text];
+        return {
+          input,
+          violations: [],
+          unlisted: 0,
+          text: undefined,
+          fingerprinted,
+          placeOf: () => 'Message',
+        };
       };
       const facts = callFacts(request.headers);
       const addressed = { addressedTenant: undefined, path };

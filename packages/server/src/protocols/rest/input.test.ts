@@ -107,12 +107,12 @@ test('a parameter that is unknown is listed beside the others that are wrong', a
 });
 
 test('a request with a key is recognised by its path and by the canonical form of its body, as it was sent', async () => {
-  let asked: Received['asked'];
-  const take = (_: Call, received: Received) => {
-    asked = received.asked;
+  let asked: Received['fingerprinted'];
+  const performUnvalidated = (_: Call, received: Received) => {
+    asked = received.fingerprinted;
     return Promise.reject(new AuditError('RATE_LIMITED', 'enough seen'));
   };
-  const bound = { take, again: () => assert.fail('nothing was done') };
+  const bound = { performUnvalidated, answerAgain: () => assert.fail('nothing was done') };
   const operations = { 'events.ingest': bound, 'streams.seal': bound, 'policies.create': bound };
   await using own = await startTestApp({}, { authenticate: believeClearance, operations });
   const askedBy = async (path: string, body?: string, key = 'k') => {

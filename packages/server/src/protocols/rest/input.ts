@@ -111,15 +111,15 @@ export function receive(
   const unknown = readQuery(binding, parts.query, input);
   if (bodyMember === undefined) {
     const strange = unknown === undefined ? {} : { unknownParameters: unknown };
-    const asked = isKeyed ? askedOf(parts.path, undefined) : undefined;
-    return { input, ...NO_BODY, asked, ...strange, placeOf: binding.placeOf };
+    const fingerprinted = isKeyed ? fingerprintedOf(parts.path, undefined) : undefined;
+    return { input, ...NO_BODY, fingerprinted, ...strange, placeOf: binding.placeOf };
   }
   if (unknown !== undefined) throw unknownParameter(unknown);
   const take = (body: JsonBody | undefined): Received => {
     takeBody(operation, bodyMember, body?.value, input);
     const { violations, unlisted, text } = body ?? NO_BODY;
-    const asked = isKeyed ? askedOf(parts.path, body?.digest) : undefined;
-    return { input, violations, unlisted, text, asked, placeOf: binding.placeOf };
+    const fingerprinted = isKeyed ? fingerprintedOf(parts.path, body?.digest) : undefined;
+    return { input, violations, unlisted, text, fingerprinted, placeOf: binding.placeOf };
   };
   const body = readJson(parts, binding.body, isKeyed, bodies);
   return body instanceof Promise ? body.then(take) : take(body);
@@ -128,7 +128,7 @@ export function receive(
 const NO_BODY = { violations: [], unlisted: 0, text: undefined } as const;
 
 /** The path and the digest of the body as sent; without a body, that of `null`. Stores keep fingerprints of it for a day. */
-function askedOf(path: string, digest: Uint8Array | undefined): Received['asked'] {
+function fingerprintedOf(path: string, digest: Uint8Array | undefined): Received['fingerprinted'] {
   return [path, '\n', digest ?? hash('sha256', 'null', 'buffer')];
 }
 

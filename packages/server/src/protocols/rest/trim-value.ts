@@ -14,7 +14,7 @@ interface Left {
   unknown: number;
 }
 
-/** The schemas that the value may be held against. */
+/** The schemas that the value may be compared with. */
 type Branches = readonly JsonSchema[];
 
 function branchesOf(schema: JsonSchema): Branches {

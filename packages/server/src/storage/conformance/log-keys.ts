@@ -1,7 +1,7 @@
 // Claims about idempotency keys: one request is stored once, however often and wherever it is repeated.
 
 import assert from 'node:assert/strict';
-import type { UsedKey } from '../../streams/log.ts';
+import type { UsedIdempotencyKey } from '../../streams/log.ts';
 import {
   append,
   type Claims,
@@ -33,7 +33,7 @@ export const keyClaims: Claims = {
       request('acme', [draftOf()], { once: once('k') }),
       now(NOW_MS + 5000),
     );
-    const used: UsedKey = {
+    const used: UsedIdempotencyKey = {
       fingerprint: fingerprint(1),
       classification: 'Internal',
       expiresAtMs: LATER_MS,

@@ -10,7 +10,7 @@ import { type Claims, fingerprint, nextId, NOW_MS, openWith } from './claims.ts'
 const DAY_MS = 86_400_000;
 /** Long enough to do something within it, short enough to wait for its end. */
 const LEASE_MS = 300;
-const ALL = { isHeld: true, isTried: true };
+const ALL = { isWaiting: true, isRetried: true };
 
 export const WISH: ClaimRequest = { kind: 'Verification', max: 10, perLane: 10, leaseMs: 60_000 };
 
@@ -219,8 +219,8 @@ export const workClaims: Claims = {
     assert.deepEqual(await jobs.retry(ids[0]!), { status: 'Retried' });
     assert.deepEqual(await jobs.retry(ids[0]!), { status: 'Unknown' }, 'it is being tried');
     assert.equal((await jobs.letters(newest))[1]?.state, 'Waiting');
-    assert.equal((await jobs.letters({ ...newest, isHeld: false })).length, 1);
-    assert.equal(await jobs.letterCount({ isHeld: true, isTried: false }), 1);
+    assert.equal((await jobs.letters({ ...newest, isWaiting: false })).length, 1);
+    assert.equal(await jobs.letterCount({ isWaiting: true, isRetried: false }), 1);
     const again = await claimOne(storage);
     assert.deepEqual([again.job.jobId, again.job.attempts], [ids[0], 1]);
     assert.ok(await finish(storage, again, { status: 'Done' }));

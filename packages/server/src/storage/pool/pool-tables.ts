@@ -5,7 +5,7 @@ import type { EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { First } from '../../repeats.ts';
 import type { StoredRecord } from '../../records/records.ts';
 import type { CausedJob } from '../../work/jobs.ts';
-import type { DraftOutcome, Once, UsedKey } from '../../streams/log.ts';
+import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../streams/removal/removal.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
@@ -41,7 +41,7 @@ export interface PoolTables<H extends Head = Head> {
   /** Undefined for an unknown tenant. */
   head(tenant: TenantId): H | undefined;
   /** The request that the key was used up for, unless that has expired. */
-  usedKey(head: H, once: Once, steadyNowMs: number): UsedKey | undefined;
+  usedKey(head: H, once: Once, steadyNowMs: number): UsedIdempotencyKey | undefined;
   /** Called only for ids that a client chose. */
   storedId(head: H, eventId: EventId): StoredId | undefined;
   /** The stored version of the record, 0 if there is none. */

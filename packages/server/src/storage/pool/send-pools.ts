@@ -28,9 +28,9 @@ export function appendsBy(
   askRest?: (ticket: number) => Promise<ArrayBuffer>,
 ): LogWriter['append'] {
   const rooms: ArrayBuffer[] = [];
-  return async (requests, now, onHeld) => {
+  return async (requests, now, onLocked) => {
     const first = await send(encodePool(requests, now, rooms.pop()), requests);
-    if ('ticket' in first) onHeld?.(decidedIn(first, requests));
+    if ('ticket' in first) onLocked?.(decidedIn(first, requests));
     const answer = 'ticket' in first ? await askRest!(first.ticket) : first;
     const results = decodeResults(answer, requests);
     if (answer.byteLength <= ROOM_BYTES_MAX && rooms.length < ROOMS_MAX) rooms.push(answer);

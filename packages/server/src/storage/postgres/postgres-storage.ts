@@ -10,7 +10,7 @@ import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
 import { removalOn } from '../removal.ts';
 import type { Storage } from '../storage.ts';
-import { Database, type DatabaseOptions, PROJECTOR, type Scope, statement } from './connection/database.ts';
+import { ALL_TENANTS, Database, type DatabaseOptions, type Scope, statement } from './connection/database.ts';
 import { removalTables } from './log/deletions.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
@@ -166,7 +166,7 @@ async function makeReady(database: Database, options: PostgresOptions): Promise<
 
 /** Checks each user that is needed to answer requests. */
 async function answersOf(database: Database): Promise<void> {
-  await database.read(PROJECTOR, ANSWERS);
+  await database.read(ALL_TENANTS, ANSWERS);
   if (database.logins.includes('Index')) await database.read(READER, ANSWERS);
 }
 

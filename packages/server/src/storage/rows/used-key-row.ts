@@ -1,6 +1,6 @@
 // A row of `used_keys`.
 
-import type { UsedKey } from '../../streams/log.ts';
+import type { UsedIdempotencyKey } from '../../streams/log.ts';
 import { decodeOutcomes } from '../pool/outcomes.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf, textIn } from './columns.ts';
@@ -9,7 +9,7 @@ import { blobOf, numberOf, textIn } from './columns.ts';
 export function usedKeyOf(
   row: Readonly<Record<string, unknown>> | undefined,
   steadyNowMs: number,
-): UsedKey | undefined {
+): UsedIdempotencyKey | undefined {
   if (row === undefined) return undefined;
   const expiresAtMs = numberOf(row, 'expires_at_ms');
   if (expiresAtMs <= steadyNowMs) return undefined;

@@ -96,10 +96,10 @@ function reading<S>({ now, prepare }: Dialect<S>) {
 }
 
 function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
-  const isAwake = `state IN ('Later', 'Held') AND wake_ms <= ${now}`;
+  const isDue = `state IN ('Later', 'Held') AND wake_ms <= ${now}`;
   return {
-    asleep: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isAwake} ORDER BY wake_ms LIMIT $1`),
-    wake: prepare(`UPDATE jobs SET state = 'Waiting' WHERE ${OF_ONE} AND ${isAwake}`),
+    due: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isDue} ORDER BY wake_ms LIMIT $1`),
+    wake: prepare(`UPDATE jobs SET state = 'Waiting' WHERE ${OF_ONE} AND ${isDue}`),
     tenantsInTurn: prepare(inTurn('tenant_id', 'kind = $1', 2)),
     allTenants: prepare(
       "SELECT DISTINCT tenant_id AS name FROM jobs WHERE state = 'Waiting' AND kind = $1 ORDER BY tenant_id",

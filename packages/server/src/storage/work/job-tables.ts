@@ -34,12 +34,12 @@ const REASON_LENGTH_MAX = 1000;
 export class JobTables<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
-  readonly #turns: JobClaimer<S>;
+  readonly #claimer: JobClaimer<S>;
 
   constructor(database: JobDatabase<S>) {
     this.#database = database;
     this.#statements = database.statements;
-    this.#turns = new JobClaimer(database);
+    this.#claimer = new JobClaimer(database);
   }
 
   enqueue(tenant: TenantId, job: Omit<NewJob, 'tenant'>, limits: JobLimits = {}): Promise<Enqueued> {
@@ -162,13 +162,13 @@ export class JobTables<S> {
 
   async claim(request: ClaimRequest): Promise<Claim[]> {
     await this.#wake();
-    return this.#turns.claim(request);
+    return this.#claimer.claim(request);
   }
 
   /** An expired lease makes the job available again. */
   async #wake(): Promise<void> {
-    const { asleep, wake } = this.#statements;
-    await this.#ofPortion(asleep, wake);
+    const { due, wake } = this.#statements;
+    await this.#ofPortion(due, wake);
   }
 
   /** One portion; true if there may be more. */
@@ -310,6 +310,6 @@ function keyValues(once: JobKey | undefined): JobValue[] {
   return [operation, key, fingerprint, classification, expiresAtMs, answer];
 }
 
-function numbersOf({ isHeld, isTried }: LetterStates): number[] {
-  return [Number(isHeld), Number(isTried)];
+function numbersOf({ isWaiting, isRetried }: LetterStates): number[] {
+  return [Number(isWaiting), Number(isRetried)];
 }

@@ -7,17 +7,17 @@ export async function splitFairly<T>(
   take: (taker: T, most: number) => Promise<number>,
 ): Promise<void> {
   let left = amount;
-  let hungry = takers;
-  while (left > 0 && hungry.length > 0) {
-    const share = Math.ceil(left / hungry.length);
+  let remaining = takers;
+  while (left > 0 && remaining.length > 0) {
+    const share = Math.ceil(left / remaining.length);
     const next: T[] = [];
-    for (const taker of hungry) {
+    for (const taker of remaining) {
       if (left === 0) return;
       const most = Math.min(share, left);
       const had = await take(taker, most);
       left -= had;
       if (had === most) next.push(taker);
     }
-    hungry = next;
+    remaining = next;
   }
 }

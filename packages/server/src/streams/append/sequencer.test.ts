@@ -32,12 +32,12 @@ function heldLog() {
   }[] = [];
   let probe: () => Promise<void> = async () => {};
   const writer: Pick<LogWriter, 'append' | 'probe'> = {
-    append: (requests, _now, onHeld) =>
+    append: (requests, _now, onLocked) =>
       new Promise((resolve, reject) => {
         const done: AppendResult = { status: 'Done', outcomes: [] };
         const finish = (fault?: AppendFault) =>
           resolve(requests.map((_, i) => (i === 0 && fault ? fault : done)));
-        const hold = (...places: number[]) => onHeld?.(new Map(places.map((place) => [place, done])));
+        const hold = (...places: number[]) => onLocked?.(new Map(places.map((place) => [place, done])));
         pools.push({ size: requests.length, finish, fail: reject, hold });
       }),
     probe: () => probe(),

@@ -8,7 +8,14 @@
 import { AuditError, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 import type { ChangeRefusal } from '../../records/records.ts';
-import type { AppendOutcome, AppendRequest, AppendResult, EventsRequest, LogWriter, OnHeld } from '../log.ts';
+import type {
+  AppendOutcome,
+  AppendRequest,
+  AppendResult,
+  EventsRequest,
+  LogWriter,
+  OnLocked,
+} from '../log.ts';
 import { refusedLog } from '../checkpoints/refused-log.ts';
 
 export interface Sequencer extends AsyncDisposable {
@@ -94,10 +101,10 @@ class PoolingSequencer implements Sequencer {
   /** Requests that are not answered yet. */
   #unanswered = 0;
   /**
-   * Tenants whose logs another node holds, with the number of pools that wait for them. Their other requests stay
+   * Tenants whose logs another node has locked, with the number of pools that wait for them. Their other requests stay
    * queued.
    */
-  readonly #held = new Map<TenantId, number>();
+  readonly #lockedElsewhere = new Map<TenantId, number>();
   /** The pools under way, in the order in which they were handed over. */
   readonly #underWay = new Set<{ readonly beganNs: number }>();
   /** Pending while anything waits or is under way; undefined when nothing does. */
@@ -211,9 +218,9 @@ class PoolingSequencer implements Sequencer {
     let bytes = 0;
     let count = 0;
     const free =
-      this.#held.size === 0
+      this.#lockedElsewhere.size === 0
         ? this.#queue
-        : this.#queue.filter(({ request }) => !this.#held.has(request.tenant));
+        : this.#queue.filter(({ request }) => !this.#lockedElsewhere.has(request.tenant));
     for (const waiting of free) {
       drafts += waiting.request.drafts.length;
       bytes += waiting.bytes;
@@ -244,11 +251,11 @@ class PoolingSequencer implements Sequencer {
       leave(waiting);
       settle(waiting, result);
     };
-    let held: ReadonlySet<TenantId> = new Set();
-    const onHeld: OnHeld = (decided) => {
+    let locked: ReadonlySet<TenantId> = new Set();
+    const onLocked: OnLocked = (decided) => {
       for (const [place, result] of decided) answer(pool[place]!, result);
-      held = new Set([...open].map(({ request }) => request.tenant));
-      this.#hold(held, 1);
+      locked = new Set([...open].map(({ request }) => request.tenant));
+      this.#countLocked(locked, 1);
       if (decided.size > 0) this.#options.onCommitted?.();
       // The remaining requests wait for another node, not for the disk: other pools go first.
       this.#over(commit);
@@ -257,7 +264,7 @@ class PoolingSequencer implements Sequencer {
       const results = await writer.append(
         requests,
         { nowMs: clock.now(), steadyNowMs: steadyNowMs() },
-        onHeld,
+        onLocked,
       );
       this.#failure = undefined;
       for (const [i, waiting] of pool.entries()) if (open.has(waiting)) answer(waiting, results[i]);
@@ -268,16 +275,16 @@ class PoolingSequencer implements Sequencer {
       this.#options.onFailure?.(error);
     } finally {
       for (const waiting of open) leave(waiting);
-      this.#hold(held, -1);
+      this.#countLocked(locked, -1);
       this.#over(commit);
     }
   }
 
-  #hold(tenants: ReadonlySet<TenantId>, pools: 1 | -1): void {
+  #countLocked(tenants: ReadonlySet<TenantId>, pools: 1 | -1): void {
     for (const tenant of tenants) {
-      const count = (this.#held.get(tenant) ?? 0) + pools;
-      if (count > 0) this.#held.set(tenant, count);
-      else this.#held.delete(tenant);
+      const count = (this.#lockedElsewhere.get(tenant) ?? 0) + pools;
+      if (count > 0) this.#lockedElsewhere.set(tenant, count);
+      else this.#lockedElsewhere.delete(tenant);
     }
   }
 

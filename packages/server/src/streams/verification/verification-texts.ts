@@ -2,20 +2,19 @@
 
 import type { StreamId } from '@tallystick/contract';
 import { fromHex, parseJson, toHex } from '@tallystick/evidence';
+import type { Requested } from '../../work/background-operation.ts';
 import type { Job } from '../../work/jobs.ts';
 import type { RangeVerdict } from '../tree.ts';
 
-export interface Asked {
+export interface VerificationRequest extends Requested {
   readonly streamId: StreamId;
-  readonly requestedBy: string;
-  readonly requestedAtMs: number;
   readonly fromIndex: number;
   readonly endIndex: number;
   /** The size of the smallest checkpoint that covers the range, in the log that holds it; 0 for an empty range. */
   readonly requiredSize: number;
 }
 
-export type Result = { readonly verdict: RangeVerdict } | { readonly failureReason: string };
+type Result = { readonly verdict: RangeVerdict } | { readonly failureReason: string };
 
 type ResultText =
   | { readonly verdict: Omit<RangeVerdict, 'rootHash'> & { readonly rootHash: string } }
@@ -23,8 +22,8 @@ type ResultText =
 
 // The functions below read the texts that their counterparts write.
 
-export function askedIn({ body }: Pick<Job, 'body'>): Asked {
-  return parseJson(body) as Asked;
+export function requestIn({ body }: Pick<Job, 'body'>): VerificationRequest {
+  return parseJson(body) as VerificationRequest;
 }
 
 export function progressText(checkedEvents: number): string {

@@ -10,24 +10,22 @@ import {
   ERRORS,
   type InputOf,
   LIMITS,
-  type StreamVerification,
 } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
 import type { Call } from '../../call.ts';
-import { firstAnswer, jobKeyOf } from '../../work/job-keys.ts';
+import { acceptJob, jobOperation } from '../../work/job-keys.ts';
 import type { WorkStore } from '../../work/jobs.ts';
 import type { KindOfWork } from '../../work/workers.ts';
 import type { Signing } from '../../keys/signing.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { LogReader, StoredStream, UsedKey } from '../log.ts';
-import type { KeyTime } from '../append/once.ts';
+import type { LogReader, StoredStream } from '../log.ts';
+import type { IdempotencyTime } from '../append/idempotency-key.ts';
 import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts';
 import { streamOf } from '../stream-operations.ts';
 import type { RangeVerdict, TreesWith } from '../tree.ts';
 import { shownVerification } from './verification-answer.ts';
-import { type Asked, askedIn, progressText, resultText } from './verification-texts.ts';
+import { progressText, requestIn, resultText, type VerificationRequest } from './verification-texts.ts';
 
-export interface VerificationParts extends ProvableParts, KeyTime {
+export interface VerificationParts extends ProvableParts, IdempotencyTime {
   readonly log: LogReader;
   readonly work: WorkStore;
   readonly nextId: () => string;
@@ -49,19 +47,16 @@ const AT_ONCE = 2;
 
 export function createVerifications(parts: VerificationParts) {
   return {
-    'streams.verify': {
-      perform: (call: Call, input: InputOf<'streams.verify'>) => verify(call, input, parts),
-      again: (_: Call, __: unknown, { note }: UsedKey) => repeated(note),
-    },
+    'streams.verify': jobOperation((call, input: InputOf<'streams.verify'>) => verify(call, input, parts)),
     'streams.getVerification': async (
       { tenant }: Call,
       { streamId, operationId }: InputOf<'streams.getVerification'>,
     ): Promise<Answer<'streams.getVerification'>> => {
       const job = await parts.work.forTenant(tenant!).find(operationId);
-      const asked = job?.kind === 'Verification' ? askedIn(job) : undefined;
-      if (job === undefined || asked?.streamId !== streamId)
+      const request = job?.kind === 'Verification' ? requestIn(job) : undefined;
+      if (job === undefined || request?.streamId !== streamId)
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
-      return { kind: 'Done', body: shownVerification(operationId, asked, job) };
+      return { kind: 'Done', body: shownVerification(operationId, request, job) };
     },
   };
 }
@@ -75,7 +70,7 @@ async function verify(
   const { tenant, caller } = call;
   assert(tenant !== undefined && caller !== undefined, 'a stream has a tenant');
   const range = rangeOf(stream, input.range);
-  const asked: Asked = {
+  const request: VerificationRequest = {
     streamId: stream.streamId,
     requestedBy: caller.name,
     requestedAtMs: parts.clock.now(),
@@ -83,27 +78,21 @@ async function verify(
     requiredSize: await signedSizeFor(call, range, parts),
   };
   const jobId = parts.nextId();
-  const body = shownVerification(jobId, asked);
-  const job = {
-    jobId,
-    kind: 'Verification',
-    body: JSON.stringify(asked),
-    once: jobKeyOf(call, body, parts),
-  } as const;
+  const job = { jobId, kind: 'Verification', body: JSON.stringify(request) } as const;
   const limits = { waitingMax: WAITING_MAX, doneMax: KEPT_MAX };
-  const enqueued = await parts.work.forTenant(tenant).enqueue(job, limits);
-  if (enqueued.status === 'KeyUsed') return repeated(firstAnswer(call, enqueued.used));
-  if (enqueued.status === 'Full') {
-    const message = `${WAITING_MAX} verifications of this tenant wait already.`;
-    throw new AuditError('SERVICE_UNAVAILABLE', message);
-  }
-  parts.wakeVerification();
-  return { kind: 'Accepted', body };
-}
-
-/** Parses an answer of `shownVerification`. */
-function repeated(answer: string) {
-  return { kind: 'Repeated', body: parseJson(answer) as StreamVerification } as const;
+  return acceptJob(
+    call,
+    shownVerification(jobId, request),
+    parts,
+    (once) => parts.work.forTenant(tenant).enqueue({ ...job, once }, limits),
+    ({ status }) => {
+      if (status === 'Full') {
+        const message = `${WAITING_MAX} verifications of this tenant wait already.`;
+        throw new AuditError('SERVICE_UNAVAILABLE', message);
+      }
+      parts.wakeVerification();
+    },
+  );
 }
 
 export interface RecomputeParts {
@@ -121,13 +110,13 @@ export function verificationWork(parts: RecomputeParts): KindOfWork {
     attemptsMax: 1,
     async handle(job, { signal, progress }) {
       const { tenant } = job;
-      const asked = askedIn(job);
-      const verdict = await recompute({ ...asked, tenant }, parts, (checkedEvents) => {
+      const request = requestIn(job);
+      const verdict = await recompute({ ...request, tenant }, parts, (checkedEvents) => {
         signal.throwIfAborted();
         progress(progressText(checkedEvents));
       });
       if (verdict.fault !== undefined) {
-        const { streamId } = asked;
+        const { streamId } = request;
         telemetry.error('a stream does not verify', new Error(verdict.fault.message), { tenant, streamId });
       }
       return { status: 'Done', result: resultText({ verdict }), keepMs: KEPT_MS };
@@ -141,7 +130,7 @@ export function verificationWork(parts: RecomputeParts): KindOfWork {
 }
 
 async function recompute(
-  { tenant, streamId, fromIndex, endIndex, requiredSize }: Asked & { readonly tenant: string },
+  { tenant, streamId, fromIndex, endIndex, requiredSize }: VerificationRequest & { readonly tenant: string },
   { trees, signing }: RecomputeParts,
   onProgress: (checkedEvents: number) => void,
 ): Promise<RangeVerdict> {

@@ -1,4 +1,4 @@
-// The plain definition of what is found: every event in memory, each one looked at. Every index is held against it.
+// The plain definition of what is found: every event in memory, each one looked at. Every index is compared with it.
 
 import type { AuditEvent } from '@tallystick/contract';
 import { canonicalJson, KINDS } from '@tallystick/evidence';

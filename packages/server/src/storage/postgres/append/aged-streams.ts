@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
 
 export interface AgedPortion {
@@ -42,7 +42,7 @@ export class AgedStreams {
 
   /** Tenants whose open stream began before `cutMs`, from the end of the last portion on. */
   async next(cutMs: number): Promise<AgedPortion> {
-    const rows = await this.#database.read(PROJECTOR, FIND, [this.#reached, cutMs, this.#held.list()]);
+    const rows = await this.#database.read(ALL_TENANTS, FIND, [this.#reached, cutMs, this.#held.list()]);
     const aged = rows.filter((row) => row['is_aged'] === true).map((row) => textIn(row, 'tenant_id'));
     const tenants = aged.slice(0, FOUND_MAX);
     const isCut = aged.length > FOUND_MAX;

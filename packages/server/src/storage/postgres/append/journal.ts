@@ -13,7 +13,7 @@ import type {
   AppendTime,
   EpochRequest,
   EpochResult,
-  OnHeld,
+  OnLocked,
   SealRequest,
   SealResult,
 } from '../../../streams/log.ts';
@@ -79,7 +79,7 @@ export class Journal {
   async append(
     { requests, now }: AppendPool,
     commitments: PoolCommitments,
-    onHeld?: OnHeld,
+    onLocked?: OnLocked,
   ): Promise<Result[]> {
     const results: Result[] = [];
     let row = 0;
@@ -92,7 +92,7 @@ export class Journal {
     }
     open = await this.#appendAtOnce(open, { commitments, now }, results);
     try {
-      await this.#appendLocked(open, { commitments, now }, results, onHeld);
+      await this.#appendLocked(open, { commitments, now }, results, onLocked);
     } catch (error) {
       // Stored requests must be answered.
       if (decidedIn(results).size === 0) throw error;
@@ -106,7 +106,7 @@ export class Journal {
     wanted: readonly Numbered[],
     given: Given,
     results: Result[],
-    onHeld: OnHeld | undefined,
+    onLocked: OnLocked | undefined,
   ): Promise<void> {
     const wait = new LockWait(this.#options);
     let open = wanted;
@@ -116,7 +116,7 @@ export class Journal {
         : await this.#appendOrEach(open, given, results);
       if (open.length === 0) break;
       // The decided requests need not wait for the others.
-      if (attempt === 0) onHeld?.(decidedIn(results));
+      if (attempt === 0) onLocked?.(decidedIn(results));
       if (await wait.pause()) continue;
       for (const { place } of open) results[place] = { status: 'Faulty', error: lockedTooLong() };
       break;

@@ -5,7 +5,7 @@ import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
 import type { CausedJob, NewJob } from '../../../work/jobs.ts';
-import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
+import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { PooledDraft, PooledRequest } from '../../pool/append-message.ts';
 import type { Head } from '../../pool/head.ts';
@@ -54,7 +54,7 @@ export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records
 
 export class PostgresPoolTables implements PoolTables {
   readonly #locked: LockedHeads;
-  readonly #usedKeys = new Map<string, UsedKey>();
+  readonly #usedKeys = new Map<string, UsedIdempotencyKey>();
   readonly #ids = new Map<string, StoredId>();
   readonly #records = new RecordRows();
   readonly #jobs: NewJob[] = [];
@@ -119,7 +119,7 @@ export class PostgresPoolTables implements PoolTables {
     return this.#locked.heads.get(tenant)?.head;
   }
 
-  usedKey({ tenantId }: Head, { operation, key }: Once, steadyNowMs: number): UsedKey | undefined {
+  usedKey({ tenantId }: Head, { operation, key }: Once, steadyNowMs: number): UsedIdempotencyKey | undefined {
     const used = this.#usedKeys.get(nameOf(tenantId, operation, key));
     return used === undefined || used.expiresAtMs <= steadyNowMs ? undefined : used;
   }

@@ -1,6 +1,6 @@
 // Removes idempotency keys whose window has ended, while other transactions may reuse them.
 
-import { type Database, isLockNotAvailable, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, isLockNotAvailable, statement } from '../connection/database.ts';
 
 const ROWS_MAX = 1000;
 
@@ -16,7 +16,7 @@ const BRIEFLY = statement("SET LOCAL lock_timeout = '100ms'");
 /** True if there may be more. */
 export async function sweepUsedKeys(database: Database, steadyNowMs: number): Promise<boolean> {
   try {
-    const swept = await database.inTransaction(PROJECTOR, async (transaction) => {
+    const swept = await database.inTransaction(ALL_TENANTS, async (transaction) => {
       await transaction.query(BRIEFLY);
       return transaction.change(SWEEP, [steadyNowMs]);
     });

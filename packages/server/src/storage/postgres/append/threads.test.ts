@@ -9,7 +9,7 @@ import { systemClock } from '../../../runtime/clock.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
 import { until } from '../../../testing/until.ts';
-import type { OnHeld } from '../../../streams/log.ts';
+import type { OnLocked } from '../../../streams/log.ts';
 import {
   append,
   draftOf,
@@ -103,9 +103,9 @@ test('in a pool with a locked log, the others are answered at once', async () =>
   const holder = new Client({ connectionString: url });
   await holder.connect();
   await holder.query(`BEGIN; SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = 'acme' FOR UPDATE`);
-  const { promise: told, resolve: onHeld } = Promise.withResolvers<Parameters<OnHeld>[0]>();
+  const { promise: told, resolve: onLocked } = Promise.withResolvers<Parameters<OnLocked>[0]>();
   const requests = [request('acme', [draftOf(EVENT)]), request('beta', [draftOf(EVENT), draftOf(EVENT)])];
-  const appended = storage.log.append(requests, now(), onHeld);
+  const appended = storage.log.append(requests, now(), onLocked);
   const decided = await told;
   await holder.query('ROLLBACK');
   await holder.end();

@@ -6,7 +6,7 @@ import { serveCalls } from '../../../runtime/calls.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
-import type { OnHeld, StreamLimits } from '../../../streams/log.ts';
+import type { OnLocked, StreamLimits } from '../../../streams/log.ts';
 import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
@@ -43,10 +43,10 @@ const pools = {
   /** Returns all results, or the decided ones while others wait. */
   async append(room: ArrayBuffer): Promise<ArrayBuffer | HeldPool> {
     const pool = decodePool(room);
-    const { promise: held, resolve: onHeld } = Promise.withResolvers<Parameters<OnHeld>[0]>();
+    const { promise: held, resolve: onLocked } = Promise.withResolvers<Parameters<OnLocked>[0]>();
     // Commitments are made while the previous pool is still being committed.
     const whole = journal
-      .append(pool, committer.make(pool.requests), onHeld)
+      .append(pool, committer.make(pool.requests), onLocked)
       .then((results) => encodeResults(results, room));
     const first = await Promise.race([whole, held]);
     if (first instanceof ArrayBuffer) return first;

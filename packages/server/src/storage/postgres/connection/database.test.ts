@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import { Database, PROJECTOR, statement, type Value } from './database.ts';
+import { ALL_TENANTS, Database, statement, type Value } from './database.ts';
 import { migrate } from '../schema/migrate.ts';
 
 let server: Databases;
@@ -18,7 +18,7 @@ after(async () => {
 
 test('values come back unchanged, every byte and every number', async () => {
   const echo = async (type: string, value: Value) =>
-    (await database.read(PROJECTOR, statement(`SELECT $1::${type} AS it`), [value]))[0]?.['it'];
+    (await database.read(ALL_TENANTS, statement(`SELECT $1::${type} AS it`), [value]))[0]?.['it'];
   const bytes = Uint8Array.from({ length: 512 }, (_, i) => i);
   assert.deepEqual(await echo('bytea', bytes), bytes);
   assert.deepEqual(await echo('bytea', bytes.subarray(200, 232)), bytes.slice(200, 232));
@@ -40,7 +40,7 @@ test('values come back unchanged, every byte and every number', async () => {
 test('bytes in lists arrive unchanged', async () => {
   const lists = statement('SELECT id, key FROM unnest($1::text[], $2::bytea[]) AS t (id, key)');
   const keys = [Uint8Array.of(0, 92, 34, 255, 128), Uint8Array.of(44, 123, 125)];
-  assert.deepEqual(await database.read(PROJECTOR, lists, [['a"b', '{c,\\d}'], keys]), [
+  assert.deepEqual(await database.read(ALL_TENANTS, lists, [['a"b', '{c,\\d}'], keys]), [
     { id: 'a"b', key: keys[0] },
     { id: '{c,\\d}', key: keys[1] },
   ]);
@@ -74,10 +74,10 @@ test('a table that gains a column fails a connection that has read it once, but 
   await using other = new Database({ url: await server.createDatabase(), connectionsMax: 1 });
   await migrate(other, 'postgres');
   const asked = statement('SELECT * FROM views');
-  await other.read(PROJECTOR, asked);
+  await other.read(ALL_TENANTS, asked);
   await other.plainly((client) => client.query('ALTER TABLE views ADD COLUMN more integer'));
-  await assert.rejects(other.read(PROJECTOR, asked));
-  assert.deepEqual(await other.read(PROJECTOR, asked), []);
+  await assert.rejects(other.read(ALL_TENANTS, asked));
+  assert.deepEqual(await other.read(ALL_TENANTS, asked), []);
 });
 
 test('options of the URL are used, and do not replace others', async () => {
@@ -85,7 +85,7 @@ test('options of the URL are used, and do not replace others', async () => {
   await using other = new Database({ url, connectionsMax: 1 });
   await migrate(other, 'postgres');
   const asked = statement("SELECT current_setting('work_mem') AS memory, count(*) AS views FROM views");
-  assert.deepEqual(await other.read(PROJECTOR, asked), [{ memory: '5MB', views: 0 }]);
+  assert.deepEqual(await other.read(ALL_TENANTS, asked), [{ memory: '5MB', views: 0 }]);
 });
 
 test('in a deadlock one transaction is told to retry, and the other continues', async () => {

@@ -39,7 +39,8 @@ export type Scope =
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' | 'Verifier' };
 
-export const PROJECTOR: Scope = { role: 'Projector' };
+/** For the service's own work, which concerns all tenants. */
+export const ALL_TENANTS: Scope = { role: 'Projector' };
 export const VERIFIER: Scope = { role: 'Verifier' };
 
 export interface Transaction {

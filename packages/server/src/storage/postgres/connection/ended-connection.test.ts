@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { Database, PROJECTOR, statement } from './database.ts';
+import { ALL_TENANTS, Database, statement } from './database.ts';
 
 function message(type: string, ...parts: readonly (string | Buffer)[]): Buffer {
   const body = Buffer.concat(parts.map((part) => Buffer.from(part)));
@@ -27,6 +27,6 @@ test('a connection that ends at once fails its statement, and nothing else', asy
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   await using database = new Database({ url: `postgres://it@127.0.0.1:${port}/it`, connectionsMax: 1 });
-  await assert.rejects(database.read(PROJECTOR, statement('SELECT 1')));
+  await assert.rejects(database.read(ALL_TENANTS, statement('SELECT 1')));
   server.close();
 });

@@ -9,7 +9,7 @@ import { StartError } from '../../../start-error.ts';
 import { raw } from '../../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
 import { STREAMS } from '../../conformance/claims.ts';
-import { Database, PROJECTOR, type Scope, statement } from './database.ts';
+import { ALL_TENANTS, Database, type Scope, statement } from './database.ts';
 import type { LoginUrls } from './logins.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
 import { provision } from '../schema/provision.ts';
@@ -106,11 +106,11 @@ describe('the user who serves, beside others', () => {
       await assert.rejects(raw(url, `GRANT ${role} TO current_user`), /permission denied/, role);
     }
     // Its role is refused, and so are the following statements.
-    await assert.rejects(seenBy(url, PROJECTOR), /transaction is aborted/);
+    await assert.rejects(seenBy(url, ALL_TENANTS), /transaction is aborted/);
     assert.deepEqual(await seenBy(url, { role: 'Reader', tenants: ['acme'] }), ['acme']);
     assert.deepEqual(await seenBy(url, { role: 'Writer', tenants: ['beta'] }), ['beta']);
     // Control: the user of the index sees more.
-    assert.deepEqual(await seenBy(indexUrl, PROJECTOR), ['acme', 'beta']);
+    assert.deepEqual(await seenBy(indexUrl, ALL_TENANTS), ['acme', 'beta']);
   });
 
   test('control: alone it takes on every role, and sees all tenants', async () => {
@@ -118,7 +118,7 @@ describe('the user who serves, beside others', () => {
     await provision({ url, ownerUrl });
     await addTenants(url);
     for (const role of KEPT) await raw(url, `SET ROLE ${role}`);
-    assert.deepEqual(await seenBy(url, PROJECTOR), ['acme', 'beta']);
+    assert.deepEqual(await seenBy(url, ALL_TENANTS), ['acme', 'beta']);
   });
 
   test('keeps the work that has no separate user', async () => {
@@ -167,7 +167,7 @@ test('each statement goes over the connection of the user whose role it is in', 
   const tenants = ['acme'];
   assert.deepEqual(await asked({ role: 'Reader', tenants }), [serving, ROLES.Reader]);
   assert.deepEqual(await asked({ role: 'Writer', tenants }), [serving, ROLES.Writer]);
-  assert.deepEqual(await asked(PROJECTOR), [index, ROLES.Projector]);
+  assert.deepEqual(await asked(ALL_TENANTS), [index, ROLES.Projector]);
   assert.deepEqual(await asked({ role: 'Searcher', tenants }), [index, ROLES.Searcher]);
   assert.deepEqual(await asked({ role: 'Reader', tenants, mayTake: 'Searcher' }), [index, ROLES.Reader]);
   const [, role] = await asked({ role: 'Retention', tenants });

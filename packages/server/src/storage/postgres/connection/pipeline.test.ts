@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import { Database, PROJECTOR, SCHEMA, type Scope, statement } from './database.ts';
+import { ALL_TENANTS, Database, SCHEMA, type Scope, statement } from './database.ts';
 import { Pipeline } from './pipeline.ts';
 import { migrate } from '../schema/migrate.ts';
 
@@ -44,7 +44,7 @@ after(async () => {
 });
 
 async function stored(): Promise<unknown[]> {
-  return (await database.read(PROJECTOR, NAMES)).map(({ name }) => name);
+  return (await database.read(ALL_TENANTS, NAMES)).map(({ name }) => name);
 }
 
 async function emptied(): Promise<Pipeline> {

@@ -7,8 +7,8 @@ import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../../rows
 import { contentMonthOf } from '../schema/content-month.ts';
 import { ContentMonths } from '../schema/content-months.ts';
 import {
+  ALL_TENANTS,
   type Database,
-  PROJECTOR,
   type Scope,
   type Statement,
   statement,
@@ -32,7 +32,7 @@ export class CopiedRows {
   async lastKey(table: CopiedTable): Promise<CopiedValue[] | undefined> {
     const descending = table.key.map((column) => `${column} DESC`).join(', ');
     const [row] = await this.#database.read(
-      PROJECTOR,
+      ALL_TENANTS,
       statement(`SELECT ${table.key.join(', ')} FROM ${table.name} ORDER BY ${descending} LIMIT 1`),
     );
     return row === undefined ? undefined : table.key.map((column) => row[column] as CopiedValue);
@@ -57,7 +57,7 @@ export class CopiedRows {
   ): Promise<CopiedRow[]> {
     const values: Value[] = [...(after ?? []), ...(last ?? []), limit];
     const asked = readFrom(table, after !== undefined, last !== undefined);
-    return (await this.#database.read(PROJECTOR, asked, values)) as CopiedRow[];
+    return (await this.#database.read(ALL_TENANTS, asked, values)) as CopiedRow[];
   }
 }
 
@@ -84,7 +84,7 @@ function monthOf({ expires_at_ms: expiresAtMs }: CopiedRow): number {
 
 /** The role that adds such rows while the service runs. */
 function scopeOf({ name }: CopiedTable, rows: readonly CopiedRow[]): Scope {
-  if (TENANT_TABLES[name]?.Writer?.includes('INSERT') !== true) return PROJECTOR;
+  if (TENANT_TABLES[name]?.Writer?.includes('INSERT') !== true) return ALL_TENANTS;
   return { role: 'Writer', tenants: [...new Set(rows.map((row) => row['tenant_id'] as TenantId))] };
 }
 

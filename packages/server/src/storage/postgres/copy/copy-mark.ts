@@ -7,7 +7,14 @@ import type { PoolClient } from 'pg';
 import { StartError } from '../../../start-error.ts';
 import { type Installation, installationIn } from '../../installation.ts';
 import { textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, type Row, SCHEMA, type Scope, statement } from '../connection/database.ts';
+import {
+  ALL_TENANTS,
+  type Database,
+  type Row,
+  SCHEMA,
+  type Scope,
+  statement,
+} from '../connection/database.ts';
 import { isDenied } from '../schema/migrate.ts';
 import { TENANT_TABLES } from '../schema/rights.ts';
 
@@ -43,8 +50,8 @@ export interface CopyTargetState {
 }
 
 export async function readTarget(database: Database): Promise<CopyTargetState> {
-  const rows = await database.read(PROJECTOR, META);
-  const [found] = await database.read(PROJECTOR, HOLDS_ANY);
+  const rows = await database.read(ALL_TENANTS, META);
+  const [found] = await database.read(ALL_TENANTS, HOLDS_ANY);
   return {
     mark: markIn(rows),
     installation: installationIn(rows),

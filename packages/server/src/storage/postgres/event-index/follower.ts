@@ -8,7 +8,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { BuildStep } from '../../../events/event-index.ts';
 import type { FollowerTurn } from '../../../followers/follower-work.ts';
 import { numberOf } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, statement, type Transaction } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement, type Transaction } from '../connection/database.ts';
 import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
 import { NOTHING_TO_BUILD } from '../../event-index/nothing-found.ts';
 import { JobTables } from '../../work/job-tables.ts';
@@ -87,7 +87,7 @@ export class IndexFollower {
 
   /** Why an event that was passed over cannot be indexed now either; undefined: it can be. */
   async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
-    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+    return this.#database.inTransaction(ALL_TENANTS, async (transaction) => {
       const locked = await transaction.query(LOCK, [tenant]);
       const { rows } = await rowsAt(transaction, tenant, [index], PIECE_BYTES);
       const [row] = rows;
@@ -125,7 +125,7 @@ export class IndexFollower {
   async #followTogether(logs: readonly LogBehind[]): Promise<Taken[]> {
     const taking = { terms: this.#terms, portion: this.#portion, letters: this.#letters };
     try {
-      const taken = await this.#database.inTransaction(PROJECTOR, (transaction) =>
+      const taken = await this.#database.inTransaction(ALL_TENANTS, (transaction) =>
         takeTogether(transaction, logs, taking),
       );
       return [taken];
@@ -153,7 +153,7 @@ export class IndexFollower {
   }
 
   async #follow({ tenant, lease }: LogBehind, portion: number): Promise<Taken> {
-    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+    return this.#database.inTransaction(ALL_TENANTS, async (transaction) => {
       const [held, , [locked], [head]] = await Promise.all([
         stillHeld(transaction, lease),
         transaction.query(NOT_DURABLY),
@@ -228,7 +228,7 @@ export class IndexFollower {
   }
 
   async #build(tenant: TenantId, portion: number): Promise<BuildStep> {
-    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+    return this.#database.inTransaction(ALL_TENANTS, async (transaction) => {
       await transaction.change(BEGIN, [tenant]);
       const [locked] = await transaction.query(LOCK_BUILDING, [tenant]);
       if (locked === undefined) return NOTHING_TO_BUILD;

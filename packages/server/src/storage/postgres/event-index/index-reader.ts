@@ -21,7 +21,7 @@ import type { Bounds } from '../../event-index/known.ts';
 import { nothingFor } from '../../event-index/nothing-found.ts';
 import { blobOrNone, numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import type { StoredEvents } from '../../rows/event-row.ts';
-import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, type Row, statement, type Transaction } from '../connection/database.ts';
 import { noticesFor } from '../log/deletions.ts';
 import { eventsInTurns, Turn } from '../connection/paused-reads.ts';
 import { partOf } from '../schema/partitions.ts';
@@ -97,7 +97,7 @@ export async function stateIn(
 
 /** Of all tenants together. */
 export async function stateOfAll(database: Database, nowMs: number): Promise<IndexProgress> {
-  return database.inOneState(PROJECTOR, async (transaction) => {
+  return database.inOneState(ALL_TENANTS, async (transaction) => {
     const [[row], rebuilding] = await Promise.all([
       transaction.query(STATE_OF_ALL),
       transaction.query(REBUILDING),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { ViewTerms } from '../../event-index/terms.ts';
-import { PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, statement } from '../connection/database.ts';
 import { WrittenPortion } from './index-writer.ts';
 import { IndexedLogs } from './testing/indexed-log.ts';
 
@@ -34,7 +34,7 @@ for (const count of [1, 4])
     const looked: number[] = [];
     // Each portion knows half of the actors of the one before. So often that the database settles for one plan.
     for (let portion = 0; portion < PORTIONS; portion++) {
-      await logs.database.inTransaction(PROJECTOR, async (transaction) => {
+      await logs.database.inTransaction(ALL_TENANTS, async (transaction) => {
         const written = new WrittenPortion(views);
         for (let i = 0; i < ACTORS; i++) {
           const actorNumber = (portion * ACTORS) / 2 + i;

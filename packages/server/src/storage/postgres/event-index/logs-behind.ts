@@ -3,7 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 import type { HeldShares, Leases } from '../nodes/held-shares.ts';
 import { SHARES } from '../schema/schema.ts';
 
@@ -55,10 +55,12 @@ export class LogsBehind {
   async find(): Promise<LogBehind[]> {
     const leases = this.#held.current();
     const shares = leases === undefined ? null : [...leases.keys()];
-    const rows = await this.#database.read(PROJECTOR, BEHIND, [shares, this.#firstShare]);
+    const rows = await this.#database.read(ALL_TENANTS, BEHIND, [shares, this.#firstShare]);
     const fresh = rows.filter((row) => row['is_new'] === true).map((row) => textIn(row, 'tenant_id'));
     if (fresh.length > 0)
-      await this.#database.inTransaction(PROJECTOR, (transaction) => transaction.change(ADD_VIEWS, [fresh]));
+      await this.#database.inTransaction(ALL_TENANTS, (transaction) =>
+        transaction.change(ADD_VIEWS, [fresh]),
+      );
     // Where there are more, each share has its turn.
     if (rows.length === BEHIND_MAX) this.#firstShare = (numberOf(rows.at(-1), 'share') + 1) % SHARES;
     return rows.map((row) => ({

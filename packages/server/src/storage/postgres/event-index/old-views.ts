@@ -1,7 +1,7 @@
 // Views that others have taken the place of: removed portion by portion, by whichever node comes to it.
 
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 import { lockViewIn } from './views.ts';
 
 const REMOVED_PORTION = 2000;
@@ -18,7 +18,7 @@ const REMOVE_REST = ['view_counts', 'view_keys', 'views'].map((table) =>
 
 /** A portion of one of them; true when there may be more. */
 export async function removeOldPortion(database: Database): Promise<boolean> {
-  return database.inTransaction(PROJECTOR, async (transaction) => {
+  return database.inTransaction(ALL_TENANTS, async (transaction) => {
     await transaction.query(NOT_DURABLY);
     const old = await lockViewIn(transaction, 'Old');
     if (old === undefined) return false;

@@ -9,7 +9,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
 import { statement } from '../connection/database.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { faultOf } from './damage.ts';
 import { FIRST_INTEGER, LAST_INTEGER, LotsAhead } from './rows.ts';
@@ -37,59 +37,61 @@ const DELETIONS = statement(
    WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
 );
 
-/** All answers of `asked` must come from one state. */
+/** All answers of `statements` must come from one state. */
 export async function checkDatabase(
-  asked: Asked,
+  statements: Statements,
   options: FsckOptions,
   onProgress?: (progress: FsckProgress) => void,
 ): Promise<FsckReport> {
-  return runAsync(fsck(rowsOf(asked), options), onProgress);
+  return runAsync(fsck(rowsOf(statements), options), onProgress);
 }
 
 /** Whether there is such a tenant; the first query determines the state. */
-export async function hasTenant(asked: Asked, tenant: TenantId): Promise<boolean> {
-  return (await asked.query(ONE_TENANT, [tenant])).length > 0;
+export async function hasTenant(statements: Statements, tenant: TenantId): Promise<boolean> {
+  return (await statements.query(ONE_TENANT, [tenant])).length > 0;
 }
 
-function rowsOf(asked: Asked): StoredRows<TenantId> {
-  const lots = new LotsAhead(asked);
+function rowsOf(statements: Statements): StoredRows<TenantId> {
+  const lots = new LotsAhead(statements);
   return {
-    ...treeRows(asked),
-    epochs: (tenant) => epochsOf(asked, tenant),
-    epochsNamed: (tenant) => epochsNamed(asked, tenant),
+    ...treeRows(statements),
+    epochs: (tenant) => epochsOf(statements, tenant),
+    epochsNamed: (tenant) => epochsNamed(statements, tenant),
     async logOrigin() {
-      const [row] = await asked.query(LOG_ORIGIN);
+      const [row] = await statements.query(LOG_ORIGIN);
       return row && textIn(row, 'value');
     },
-    entriesTotal: async () => numberOf((await asked.query(ENTRIES_TOTAL))[0], 'total'),
-    tenants: (after, only) => tenantsAfter(asked, after?.tenant, only),
+    entriesTotal: async () => numberOf((await statements.query(ENTRIES_TOTAL))[0], 'total'),
+    tenants: (after, only) => tenantsAfter(statements, after?.tenant, only),
     lot: (tenant, first, last) => lots.lot(tenant, first ?? FIRST_INTEGER, last ?? LAST_INTEGER),
-    streams: (tenant, after, limit) => streamsOf(asked, tenant, after, limit),
+    streams: (tenant, after, limit) => streamsOf(statements, tenant, after, limit),
     records: async (tenant, after, limit) =>
-      (await asked.query(RECORDS, [tenant, after?.kind ?? null, after?.id ?? null, limit])).map(recordIn),
+      (await statements.query(RECORDS, [tenant, after?.kind ?? null, after?.id ?? null, limit])).map(
+        recordIn,
+      ),
     deletions: async (tenant, after, limit) =>
-      (await asked.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
-    requireEnd: (tenant, end) => requireHead(asked, tenant, end),
-    ofTheWhole: [{ check: 'schema', look: () => requireSchema(asked) }],
-    requireKnownTenants: () => requireKnownTenants(asked),
-    requireNoStrayContent: (met) => requireNoStrayContent(asked, met),
-    notEvidence: async () => notEvidenceAmong(await columnsOf(asked), EVIDENCE_COLUMNS, NOT_EVIDENCE),
+      (await statements.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
+    requireEnd: (tenant, end) => requireHead(statements, tenant, end),
+    ofTheWhole: [{ check: 'schema', look: () => requireSchema(statements) }],
+    requireKnownTenants: () => requireKnownTenants(statements),
+    requireNoStrayContent: (met) => requireNoStrayContent(statements, met),
+    notEvidence: async () => notEvidenceAmong(await columnsOf(statements), EVIDENCE_COLUMNS, NOT_EVIDENCE),
     faultOf,
   };
 }
 
 async function tenantsAfter(
-  asked: Asked,
+  statements: Statements,
   after: TenantId | undefined,
   only: TenantId | undefined,
 ): Promise<StoredTenant<TenantId>[]> {
   if (only !== undefined && after !== undefined) return [];
   const rows =
     only !== undefined
-      ? await asked.query(ONE_TENANT, [only])
+      ? await statements.query(ONE_TENANT, [only])
       : after === undefined
-        ? await asked.query(FIRST_TENANTS)
-        : await asked.query(TENANTS, [after]);
+        ? await statements.query(FIRST_TENANTS)
+        : await statements.query(TENANTS, [after]);
   return rows.map((row) => {
     const tenant = textIn(row, 'tenant_id');
     return { tenant, tenantId: tenant };

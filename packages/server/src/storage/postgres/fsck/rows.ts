@@ -5,7 +5,7 @@ import type { LogRow, RowContent } from '../../fsck/log-row.ts';
 import { blobOf, numberOf } from '../../rows/columns.ts';
 import { type Row, statement, type Value } from '../connection/database.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 
 /** Enough to fill the lanes of the hash pools; a lot ends early once its texts reach this size, after one row at least. */
 const LOT_ROWS = 256;
@@ -28,31 +28,36 @@ const LOT = statement(
 );
 
 /** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
-export async function lotOf(asked: Asked, tenant: TenantId, first: Value, last: Value): Promise<LogRow[]> {
-  return (await asked.query(LOT, [tenant, first, last])).map(rowIn);
+export async function lotOf(
+  statements: Statements,
+  tenant: TenantId,
+  first: Value,
+  last: Value,
+): Promise<LogRow[]> {
+  return (await statements.query(LOT, [tenant, first, last])).map(rowIn);
 }
 
 /** Reads ahead within one log: the next lot is fetched while the current one is checked. */
 export class LotsAhead {
-  readonly #asked: Asked;
+  readonly #statements: Statements;
   #ahead: { readonly place: string; readonly rows: Promise<LogRow[]> } | undefined;
 
-  constructor(asked: Asked) {
-    this.#asked = asked;
+  constructor(statements: Statements) {
+    this.#statements = statements;
   }
 
   async lot(tenant: TenantId, first: Value, last: Value): Promise<LogRow[]> {
     const ahead = this.#ahead;
     this.#ahead = undefined;
     const isThat = ahead?.place === placeOf(tenant, first, last);
-    const rows = await (isThat ? ahead.rows : lotOf(this.#asked, tenant, first, last));
+    const rows = await (isThat ? ahead.rows : lotOf(this.#statements, tenant, first, last));
     const end = rows.at(-1)?.sequenceIndex;
     if (end !== undefined) this.#begin(tenant, end + 1, last);
     return rows;
   }
 
   #begin(tenant: TenantId, first: number, last: Value): void {
-    const rows = lotOf(this.#asked, tenant, first, last);
+    const rows = lotOf(this.#statements, tenant, first, last);
     // The consumer gets the rejection later.
     rows.catch(() => {});
     this.#ahead = { place: placeOf(tenant, first, last), rows };

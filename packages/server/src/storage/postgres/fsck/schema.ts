@@ -5,7 +5,7 @@ import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from '../../rows/columns.ts';
 import { columnsOf as columnsIn, tablesOf } from '../../tables.ts';
 import { SCHEMA, statement } from '../connection/database.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 
 interface Expected {
   /** With their types, by name; `!` if never null, `=` if generated. */
@@ -53,8 +53,8 @@ const BY_ITSELF = statement(
 );
 
 /** Throws EvidenceError. */
-export async function requireSchema(asked: Asked): Promise<void> {
-  const [columns, unique] = [await asked.query(COLUMNS), await asked.query(UNIQUE)];
+export async function requireSchema(statements: Statements): Promise<void> {
+  const [columns, unique] = [await statements.query(COLUMNS), await statements.query(UNIQUE)];
   const said = (rows: typeof columns, table: string) =>
     new Set(rows.filter((row) => textIn(row, 'table') === table).map((row) => textIn(row, 'said')));
   for (const [table, expected] of Object.entries(EXPECTED)) {
@@ -66,12 +66,12 @@ export async function requireSchema(asked: Asked): Promise<void> {
     const key = expected.unique.find((each) => !foundUnique.has(each));
     if (key !== undefined) throw fault('MALFORMED', `nothing keeps ${key} of ${table} unique`);
   }
-  const [stranger] = await asked.query(BY_ITSELF);
+  const [stranger] = await statements.query(BY_ITSELF);
   if (stranger !== undefined)
     throw fault('MALFORMED', `the schema has the ${textIn(stranger, 'said')}, which is unknown`);
 }
 
 /** The columns of every table, by `<table>.<column>`. */
-export async function columnsOf(asked: Asked): Promise<string[]> {
-  return (await asked.query(COLUMNS)).map((row) => `${textIn(row, 'table')}.${textIn(row, 'column')}`);
+export async function columnsOf(statements: Statements): Promise<string[]> {
+  return (await statements.query(COLUMNS)).map((row) => `${textIn(row, 'table')}.${textIn(row, 'column')}`);
 }

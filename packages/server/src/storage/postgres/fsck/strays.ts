@@ -5,11 +5,11 @@ import { fault } from '../../fsck/store-fault.ts';
 import { placesOf } from '../../tables.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { statement } from '../connection/database.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 
 const STRANGERS = placesOf('PostgreSQL').map(([table, place]) => ({
   table,
-  asked: statement(
+  statements: statement(
     `WITH RECURSIVE met AS (
        (SELECT tenant_id FROM ${table} ORDER BY tenant_id LIMIT 1)
        UNION ALL SELECT (SELECT tenant_id FROM ${table} WHERE ${table}.tenant_id > met.tenant_id ORDER BY tenant_id LIMIT 1)
@@ -27,9 +27,9 @@ const STRAY_CONTENT = statement(
 );
 
 /** Throws EvidenceError at the first row of a missing tenant. */
-export async function requireKnownTenants(asked: Asked): Promise<void> {
-  for (const { table, asked: strangers } of STRANGERS) {
-    const [row] = await asked.query(strangers);
+export async function requireKnownTenants(statements: Statements): Promise<void> {
+  for (const { table, statements: strangers } of STRANGERS) {
+    const [row] = await statements.query(strangers);
     if (row === undefined) continue;
     const tenant = textIn(row, 'tenant_id');
     const message = `${table} has rows of a tenant ${tenant}, which is not there`;
@@ -38,9 +38,9 @@ export async function requireKnownTenants(asked: Asked): Promise<void> {
 }
 
 /** Throws EvidenceError; `met` is the number of contents that were found with their entries, undefined if unknown. */
-export async function requireNoStrayContent(asked: Asked, met: number | undefined): Promise<void> {
-  if (met !== undefined && numberOf((await asked.query(CONTENT_COUNT))[0], 'count') === met) return;
-  const [stray] = await asked.query(STRAY_CONTENT);
+export async function requireNoStrayContent(statements: Statements, met: number | undefined): Promise<void> {
+  if (met !== undefined && numberOf((await statements.query(CONTENT_COUNT))[0], 'count') === met) return;
+  const [stray] = await statements.query(STRAY_CONTENT);
   if (stray === undefined) return;
   const [tenant, index] = [textIn(stray, 'tenant_id'), numberOf(stray, 'leaf_index')];
   throw fault('TRUNCATED', `there is content of ${tenant} at ${index}, and no entry that it is of`, index);

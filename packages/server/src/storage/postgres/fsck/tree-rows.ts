@@ -7,7 +7,7 @@ import type { CheckpointRow, EpochRow, LogEnd, LogOf, TreeRows } from '../../fsc
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../../rows/columns.ts';
 import { statement } from '../connection/database.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import { FIRST_INTEGER } from './rows.ts';
 
 const OF_LOG = 'tenant_id = $1 AND epoch = $2';
@@ -42,26 +42,26 @@ const EPOCHS_NAMED = statement(
    ${NAMED.map((table) => `SELECT epoch FROM of_${table} WHERE epoch IS NOT NULL`).join(' UNION ')}`,
 );
 
-export function treeRows(asked: Asked): TreeRows<TenantId> {
+export function treeRows(statements: Statements): TreeRows<TenantId> {
   return {
     newestSize: async ({ tenant, epoch }) =>
-      numberOf((await asked.query(NEWEST, [tenant, epoch]))[0], 'size'),
+      numberOf((await statements.query(NEWEST, [tenant, epoch]))[0], 'size'),
     async checkpoints({ tenant, epoch }: LogOf<TenantId>, after, limit): Promise<CheckpointRow[]> {
-      const rows = await asked.query(CHECKPOINTS, [tenant, epoch, after ?? FIRST_INTEGER, limit]);
+      const rows = await statements.query(CHECKPOINTS, [tenant, epoch, after ?? FIRST_INTEGER, limit]);
       return rows.map((row) => ({ size: numberOf(row, 'size'), note: textIn(row, 'note') }));
     },
     async tileHashes({ tenant, epoch }, level, from, end) {
-      const rows = await asked.query(TILE_HASHES, [tenant, epoch, level, from, end]);
+      const rows = await statements.query(TILE_HASHES, [tenant, epoch, level, from, end]);
       return new Map(rows.map((row) => [numberOf(row, 'place'), blobOf(row, 'hash')]));
     },
     tileHashCount: async ({ tenant, epoch }) =>
-      numberOf((await asked.query(TILE_HASH_COUNT, [tenant, epoch]))[0], 'count'),
-    hasEntryAt: async (tenant, index) => (await asked.query(ENTRY_AT, [tenant, index])).length > 0,
+      numberOf((await statements.query(TILE_HASH_COUNT, [tenant, epoch]))[0], 'count'),
+    hasEntryAt: async (tenant, index) => (await statements.query(ENTRY_AT, [tenant, index])).length > 0,
   };
 }
 
-export async function epochsOf(asked: Asked, tenant: TenantId): Promise<EpochRow[]> {
-  return (await asked.query(EPOCHS, [tenant])).map((row) => ({
+export async function epochsOf(statements: Statements, tenant: TenantId): Promise<EpochRow[]> {
+  return (await statements.query(EPOCHS, [tenant])).map((row) => ({
     epoch: numberOf(row, 'epoch'),
     firstIndex: numberOf(row, 'first_index'),
     previousCheckpoint: textIn(row, 'previous_checkpoint'),
@@ -69,26 +69,26 @@ export async function epochsOf(asked: Asked, tenant: TenantId): Promise<EpochRow
 }
 
 /** The epochs that checkpoints and tile hashes refer to. */
-export async function epochsNamed(asked: Asked, tenant: TenantId): Promise<number[]> {
-  return (await asked.query(EPOCHS_NAMED, [tenant])).map((row) => numberOf(row, 'epoch'));
+export async function epochsNamed(statements: Statements, tenant: TenantId): Promise<number[]> {
+  return (await statements.query(EPOCHS_NAMED, [tenant])).map((row) => numberOf(row, 'epoch'));
 }
 
 export async function streamsOf(
-  asked: Asked,
+  statements: Statements,
   tenant: TenantId,
   after: number | undefined,
   limit: number,
 ): Promise<StreamRow[]> {
-  return (await asked.query(STREAMS, [tenant, after ?? FIRST_INTEGER, limit])).map(streamRowIn);
+  return (await statements.query(STREAMS, [tenant, after ?? FIRST_INTEGER, limit])).map(streamRowIn);
 }
 
 /** Appends rely on the head: one that is not the end of the log hides entries, or makes the next append fail. */
 export async function requireHead(
-  asked: Asked,
+  statements: Statements,
   tenant: TenantId,
   { nextIndex, leaf }: LogEnd,
 ): Promise<void> {
-  const [row] = await asked.query(HEAD, [tenant]);
+  const [row] = await statements.query(HEAD, [tenant]);
   const last = nextIndex === 0 ? undefined : nextIndex - 1;
   if (row === undefined) throw fault('TRUNCATED', 'there is no row that says where its log ends', last);
   const said = numberOf(row, 'next_index');

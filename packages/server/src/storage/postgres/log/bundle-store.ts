@@ -11,8 +11,8 @@ import { EvidenceTables } from './evidence-tables.ts';
 import { logIn } from './log-row.ts';
 import { readInstallation } from '../schema/meta.ts';
 import { STREAMS } from './stream-rows.ts';
-import type { Asked } from '../connection/by-tenant.ts';
-import { askedAlone, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import type { Statements } from '../connection/by-tenant.ts';
+import { singleStatements, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
 import { openForVerifying, verifiedState } from '../verified-state.ts';
 
 const STREAM = statement(`${STREAMS} WHERE this.tenant_id = $1 AND this.stream_id = $2`);
@@ -34,7 +34,7 @@ export async function openBundleStore(
   const { logOrigin } = installation;
   const opened = opening.move();
   return {
-    now: storeIn(askedAlone(database, VERIFIER), logOrigin, tenant),
+    now: storeIn(singleStatements(database, VERIFIER), logOrigin, tenant),
     async inOneState() {
       const state = opened.use(await verifiedState(database));
       return storeIn(state, logOrigin, tenant);
@@ -43,20 +43,20 @@ export async function openBundleStore(
   };
 }
 
-function storeIn(asked: Asked, logOrigin: string, tenant: TenantId): BundleStore<LogIdentity> {
+function storeIn(statements: Statements, logOrigin: string, tenant: TenantId): BundleStore<LogIdentity> {
   const trees = new TreeTables(logOrigin);
   const tables = new EvidenceTables();
   return {
-    ...tenantTrees(trees, asked, tenant),
+    ...tenantTrees(trees, statements, tenant),
     async stream(streamId) {
-      const [row] = await asked.query(STREAM, [tenant, streamId]);
+      const [row] = await statements.query(STREAM, [tenant, streamId]);
       return row && streamIn(row, logIn(row, tenant, logOrigin));
     },
-    endOf: async ({ epoch }) => numberOf((await asked.query(END, [tenant, epoch]))[0], 'end'),
-    evidence: (first, end) => tables.range(asked, tenant, first, end, end - first),
-    entries: (log, index, count) => trees.entries(asked, log, index, count),
+    endOf: async ({ epoch }) => numberOf((await statements.query(END, [tenant, epoch]))[0], 'end'),
+    evidence: (first, end) => tables.range(statements, tenant, first, end, end - first),
+    entries: (log, index, count) => trees.entries(statements, log, index, count),
     async previousCheckpoint({ epoch }) {
-      const [row] = await asked.query(PREVIOUS, [tenant, epoch]);
+      const [row] = await statements.query(PREVIOUS, [tenant, epoch]);
       return row && textIn(row, 'previous_checkpoint');
     },
   };

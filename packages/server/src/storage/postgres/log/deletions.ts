@@ -9,7 +9,7 @@ import { numberOf } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 import { noticesNamedBy, purgeIn } from '../../rows/purge-notice.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import {
   type Database,
   type Row,
@@ -18,7 +18,7 @@ import {
   type Transaction,
 } from '../connection/database.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS } from './log-columns.ts';
-import { askedAlone, readerOf } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
 const NOTICES = statement(
   `SELECT ${CHECKED_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
@@ -50,9 +50,13 @@ const DELETE = statement(
 );
 
 /** The rows of the notices that may cover these rows. */
-export async function noticesFor(asked: Asked, tenant: TenantId, rows: readonly Row[]): Promise<Row[]> {
+export async function noticesFor(
+  statements: Statements,
+  tenant: TenantId,
+  rows: readonly Row[],
+): Promise<Row[]> {
   const named = noticesNamedBy(rows);
-  return named.length === 0 ? [] : asked.query(NOTICES, [tenant, named]);
+  return named.length === 0 ? [] : statements.query(NOTICES, [tenant, named]);
 }
 
 /** Deletions that the purge notices of a pool may overlap, once its logs are locked; lookups see earlier writes. */
@@ -87,10 +91,10 @@ export class DeletionRows {
 }
 
 export function removalTables(database: Database): RemovalTables {
-  const askedFor = (tenant: TenantId) => askedAlone(database, readerOf(tenant));
+  const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
   return {
     async deletions(tenant, { firstIndex, endIndex }, limit) {
-      const rows = await askedFor(tenant).query(OVERLAPPING, [tenant, firstIndex, endIndex, limit]);
+      const rows = await statementsFor(tenant).query(OVERLAPPING, [tenant, firstIndex, endIndex, limit]);
       return rows.map(deletionIn);
     },
     countContents: (tenant, spans) =>
@@ -99,7 +103,7 @@ export function removalTables(database: Database): RemovalTables {
         return rows.reduce((sum, row) => sum + numberOf(row, 'count'), 0);
       }),
     async purge(tenant, noticeIndex) {
-      const [row] = await askedFor(tenant).query(NOTICES, [tenant, [noticeIndex]]);
+      const [row] = await statementsFor(tenant).query(NOTICES, [tenant, [noticeIndex]]);
       return purgeIn(row, new StoredContents());
     },
     deleteContents: (tenant, spans) =>
@@ -116,12 +120,12 @@ export function removalTables(database: Database): RemovalTables {
 /** Span by span, sent without waiting in between: a join might scan all entries of the tenant. */
 async function rowsOf(
   transaction: Transaction,
-  asked: Statement,
+  statements: Statement,
   tenant: TenantId,
   spans: readonly IndexSpan[],
 ): Promise<Row[]> {
   const found = await Promise.all(
-    spans.map(({ firstIndex, endIndex }) => transaction.query(asked, [tenant, firstIndex, endIndex])),
+    spans.map(({ firstIndex, endIndex }) => transaction.query(statements, [tenant, firstIndex, endIndex])),
   );
   return found.flat();
 }

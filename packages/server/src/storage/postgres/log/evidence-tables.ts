@@ -6,7 +6,7 @@ import type { AlteredEvent, ProofRequest, StoredEvidence } from '../../../stream
 import { bitsOf } from '../../rows/classification-column.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
 import { evidenceIn, soundEvidenceIn } from '../../rows/stored-evidence.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import { statement } from '../connection/database.ts';
 import { noticesFor } from './deletions.ts';
 import {
@@ -33,25 +33,25 @@ export class EvidenceTables {
 
   /** Includes an event whose text has a visible classification even if its column does not. */
   async one(
-    asked: Asked,
+    statements: Statements,
     tenant: TenantId,
     { eventId, visible }: Pick<ProofRequest, 'eventId' | 'visible'>,
   ): Promise<StoredEvidence | AlteredEvent | undefined> {
-    const [row] = await asked.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
+    const [row] = await statements.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
     if (row === undefined) return undefined;
-    return soundEvidenceIn(row, await noticesFor(asked, tenant, [row]), this.#checked());
+    return soundEvidenceIn(row, await noticesFor(statements, tenant, [row]), this.#checked());
   }
 
   /** The stored values, unchecked. */
   async range(
-    asked: Asked,
+    statements: Statements,
     tenant: TenantId,
     fromIndex: number,
     endIndex: number,
     limit: number,
   ): Promise<StoredEvidence[]> {
-    const rows = await asked.query(RANGE, [tenant, fromIndex, endIndex, limit]);
-    return evidenceIn(rows, await noticesFor(asked, tenant, rows), this.#checked());
+    const rows = await statements.query(RANGE, [tenant, fromIndex, endIndex, limit]);
+    return evidenceIn(rows, await noticesFor(statements, tenant, rows), this.#checked());
   }
 
   #checked(): StoredContents {

@@ -9,7 +9,7 @@ import type {
   StoredStream,
   StreamsBeyond,
   TenantLog,
-  UsedKey,
+  UsedIdempotencyKey,
 } from '../../../streams/log.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { numberOf } from '../../rows/columns.ts';
@@ -28,7 +28,7 @@ import {
 import { logIn } from './log-row.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
 import { STREAMS } from './stream-rows.ts';
-import { askedAlone, readerOf } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
 const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX},
   (SELECT stream_id FROM streams WHERE streams.tenant_id = entries.tenant_id AND first_index <= entries.leaf_index
@@ -133,16 +133,16 @@ export class LogTables implements LogReader {
     operation: OperationName,
     key: string,
     steadyNowMs: number,
-  ): Promise<UsedKey | undefined> {
+  ): Promise<UsedIdempotencyKey | undefined> {
     const [row] = await this.#read(tenant, USED_KEY, [operation, key]);
     return usedKeyOf(row, steadyNowMs);
   }
 
   #notices(tenant: TenantId, rows: readonly Row[]): Promise<Row[]> {
-    return noticesFor(askedAlone(this.#database, readerOf(tenant)), tenant, rows);
+    return noticesFor(singleStatements(this.#database, readerOf(tenant)), tenant, rows);
   }
 
-  #read(tenant: TenantId, asked: Statement, values: readonly Value[]): Promise<Row[]> {
-    return this.#database.read(readerOf(tenant), asked, [tenant, ...values]);
+  #read(tenant: TenantId, statements: Statement, values: readonly Value[]): Promise<Row[]> {
+    return this.#database.read(readerOf(tenant), statements, [tenant, ...values]);
   }
 }

@@ -33,11 +33,11 @@ export function createLogWith(
 export function writesHere(parts: Omit<LogParts, 'reading'>): LogWriter {
   const { writing, committer } = parts;
   const journal = new Journal(writing, parts);
-  return writesOf(callsHere(journal), (requests, now, onHeld) => {
+  return writesOf(callsHere(journal), (requests, now, onLocked) => {
     const pool = decodePool(encodePool(requests, now));
     // Made while the previous pool is still being committed.
     const commitments = committer.make(pool.requests);
-    return journal.append(pool, commitments, onHeld);
+    return journal.append(pool, commitments, onLocked);
   });
 }
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PATIENT_LIMITS, type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import { Database, PROJECTOR, type Scope, statement } from '../connection/database.ts';
+import { ALL_TENANTS, Database, type Scope, statement } from '../connection/database.ts';
 import { BY_INDEX, rowsOfMany } from '../event-index/logged-events.ts';
 import { Heads } from '../append/heads.ts';
 import { ENTRIES_WITH_CONTENTS, EVENT_ID } from './log-columns.ts';
@@ -51,7 +51,7 @@ before(async () => {
     );
     await client.query('ANALYZE');
   });
-  ids = (await owner.read(PROJECTOR, SOME_IDS)).map(({ id }) => id as Uint8Array);
+  ids = (await owner.read(ALL_TENANTS, SOME_IDS)).map(({ id }) => id as Uint8Array);
   database = new Database({ url, connectionsMax: 1 });
 });
 after(async () => {
@@ -79,7 +79,7 @@ test('an id leads to its entry, for reads and for appends', async () => {
   const scopes: Scope[] = [
     { role: 'Reader', tenants: ['acme'] },
     { role: 'Writer', tenants: ['acme', 'beta'] },
-    PROJECTOR,
+    ALL_TENANTS,
   ];
   for (const scope of scopes) {
     await database.inTransaction(scope, async (transaction) => {
@@ -121,7 +121,7 @@ test('new entries of many logs are read, and nothing else', async () => {
   const ranges = [...small, { tenant: 'acme', fromIndex: ENTRIES - 100, endIndex: ENTRIES }];
   // Often enough that the database keeps one plan.
   for (let turn = 0; turn < 8; turn++) {
-    await database.inTransaction(PROJECTOR, async (transaction) => {
+    await database.inTransaction(ALL_TENANTS, async (transaction) => {
       const [before] = await transaction.query(LOOKED_AT);
       await transaction.query(BY_INDEX);
       const { rows } = await rowsOfMany(transaction, ranges, 1e9);

@@ -6,11 +6,11 @@ import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
 import { lotOf } from '../fsck/rows.ts';
-import { askedAlone, readerOf, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
 
 const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
 const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';
@@ -29,22 +29,26 @@ export function rangeStore(
   tables: TreeTables,
   tenant: TenantId,
 ): RangeStore<LogIdentity> {
-  const asked = askedAlone(database, readerOf(tenant));
+  const statements = singleStatements(database, readerOf(tenant));
   return {
-    ...tenantTrees(tables, asked, tenant),
-    nextBegin: (log) => tables.nextBegin(asked, log),
-    rows: (_, first, last) => lotOf(asked, tenant, first, last),
+    ...tenantTrees(tables, statements, tenant),
+    nextBegin: (log) => tables.nextBegin(statements, log),
+    rows: (_, first, last) => lotOf(statements, tenant, first, last),
     async entry(_, index) {
-      const [row] = await asked.query(ENTRY, [tenant, index]);
+      const [row] = await statements.query(ENTRY, [tenant, index]);
       return row && blobOf(row, 'entry');
     },
-    streamsAround: (streamId) => streamsAround(asked, tenant, streamId),
+    streamsAround: (streamId) => streamsAround(statements, tenant, streamId),
     faultOf,
   };
 }
 
-async function streamsAround(asked: Asked, tenant: TenantId, streamId: string): Promise<StreamsAround> {
-  const rows = await asked.query(STREAMS_AROUND, [tenant, streamId]);
+async function streamsAround(
+  statements: Statements,
+  tenant: TenantId,
+  streamId: string,
+): Promise<StreamsAround> {
+  const rows = await statements.query(STREAMS_AROUND, [tenant, streamId]);
   const at = (place: string): StreamRow | undefined => {
     const row = rows.find((each) => textIn(each, 'place') === place);
     return row && streamRowIn(row);

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { prepareLogs, raw, requireOneHistory, startLogNode } from '../../../testing/postgres-nodes.ts';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import type { OnHeld } from '../../../streams/log.ts';
+import type { OnLocked } from '../../../streams/log.ts';
 import { draftOf, now, once, placedIn, request, STREAMS } from '../../conformance/claims.ts';
 import { SCHEMA } from '../connection/database.ts';
 
@@ -87,10 +87,10 @@ test('a locked log is skipped: others of the same pool do not wait for it', asyn
   await holder.connect();
   await holder.query(`BEGIN; SELECT 1 FROM ${SCHEMA}.heads WHERE tenant_id = 'acme' FOR UPDATE`);
   const size = await sizeOf('beta');
-  const { promise: told, resolve: onHeld } = Promise.withResolvers<Parameters<OnHeld>[0]>();
+  const { promise: told, resolve: onLocked } = Promise.withResolvers<Parameters<OnLocked>[0]>();
   let isDone = false;
   const requests = [request('acme', [draftOf()]), request('beta', [draftOf()])];
-  const appended = node.log.append(requests, now(Date.now()), onHeld).finally(() => (isDone = true));
+  const appended = node.log.append(requests, now(Date.now()), onLocked).finally(() => (isDone = true));
   const decided = await told;
   assert.deepEqual(
     [...decided].map(([place, { status }]) => [place, status]),

@@ -6,7 +6,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { Beat, Nodes, NodeState, NodeWord } from '../../../nodes/nodes.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, type Row, statement, type Transaction } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, type Row, statement, type Transaction } from '../connection/database.ts';
 import type { HeldShares } from './held-shares.ts';
 import type { Notifications } from './notifications.ts';
 import { SHARES } from '../schema/schema.ts';
@@ -89,7 +89,7 @@ const GO = statement('DELETE FROM nodes WHERE instance = $1');
 
 /** Called while no node runs. */
 export async function forgetRefusals(database: Database, tenants: readonly TenantId[]): Promise<void> {
-  await database.inTransaction(PROJECTOR, (transaction) =>
+  await database.inTransaction(ALL_TENANTS, (transaction) =>
     transaction.change(FORGET_REFUSALS, [[...tenants]]),
   );
 }
@@ -112,7 +112,7 @@ export class PostgresNodes implements Nodes {
     // Counted from before the query, so that it is never longer than in the database.
     const untilNs = clock.monotonicNs() + this.#leaseMs * 1e6;
     this.#hasRefused ||= refused.size > 0;
-    const { leases, nodes, elsewhere, given } = await database.inTransaction(PROJECTOR, (transaction) =>
+    const { leases, nodes, elsewhere, given } = await database.inTransaction(ALL_TENANTS, (transaction) =>
       // All of them each time: another node may have considered this one gone, and deleted its refusals.
       this.#beatIn(transaction, [...refused], isAble),
     );
@@ -128,7 +128,7 @@ export class PostgresNodes implements Nodes {
   async leave(): Promise<void> {
     const { database, self, held, notifications } = this.#parts;
     held.set(new Map(), 0);
-    await database.inTransaction(PROJECTOR, async (transaction) => {
+    await database.inTransaction(ALL_TENANTS, async (transaction) => {
       await transaction.change(FREE, [self.instance]);
       // Its refusals stay for a while, until the next holder has found them itself.
       if (!this.#hasRefused) await transaction.change(GO, [self.instance]);

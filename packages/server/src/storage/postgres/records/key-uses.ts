@@ -3,7 +3,7 @@
 import type { KeyId } from '@tallystick/contract';
 import type { KeyUse, KeyUseStore, OwnedKey } from '../../../access/key-uses.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 
 // In the order of the key, to prevent deadlocks between nodes.
 const KEEP = statement(
@@ -32,7 +32,7 @@ async function keepKeyUses(database: Database, uses: readonly KeyUse[]): Promise
     uses.map(({ keyId }) => keyId),
     uses.map(({ usedAtMs }) => usedAtMs),
   ];
-  await database.inTransaction(PROJECTOR, (transaction) => transaction.change(KEEP, values));
+  await database.inTransaction(ALL_TENANTS, (transaction) => transaction.change(KEEP, values));
 }
 
 async function lastKeyUses(

@@ -8,7 +8,7 @@ import { raw } from '../../../testing/postgres-nodes.ts';
 import { PATIENT_LIMITS, type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
 import { append, now, NOW_MS, STREAMS } from '../../conformance/claims.ts';
 import { changeOf, nextVersion, recordOf } from '../../conformance/records.ts';
-import { Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, Database, statement } from '../connection/database.ts';
 import { migrate } from '../schema/migrate.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
 
@@ -60,7 +60,7 @@ test('the bearer of a key sees only the record of that key', async () => {
     shown.map((row) => row['id']),
     [one!.id],
   );
-  assert.equal((await database.read(PROJECTOR, all)).length, 3);
+  assert.equal((await database.read(ALL_TENANTS, all)).length, 3);
   assert.deepEqual(await database.read({ role: 'Reader', tenants: ['other'] }, all), []);
 });
 

@@ -17,7 +17,13 @@ import {
   RECORDS_VERSION,
   recordValues,
 } from '../../rows/record-row.ts';
-import { type Database, PROJECTOR, type Scope, statement, type Transaction } from '../connection/database.ts';
+import {
+  ALL_TENANTS,
+  type Database,
+  type Scope,
+  statement,
+  type Transaction,
+} from '../connection/database.ts';
 
 const HELD = statement(
   `SELECT id, version, unique_name FROM records
@@ -114,8 +120,8 @@ export function createRecordReader(database: Database): RecordReader {
     version: async () => (await database.read(NO_TENANT, VERSION))[0]?.['value'],
     byLookup: async (kind, lookup) =>
       recordsIn(await database.read({ role: 'Reader', keyHash: lookup }, BY_LOOKUP, [kind, lookup])),
-    byId: async (kind, id) => recordsIn(await database.read(PROJECTOR, BY_ID, [kind, id])),
-    all: async (kind) => recordsIn(await database.read(PROJECTOR, ALL, [kind])),
+    byId: async (kind, id) => recordsIn(await database.read(ALL_TENANTS, BY_ID, [kind, id])),
+    all: async (kind) => recordsIn(await database.read(ALL_TENANTS, ALL, [kind])),
     forOwner: (owner) => ownedRecords(database, owner),
   };
 }

@@ -9,7 +9,7 @@ import { LAST_ID } from '../../rows/last-id.ts';
 import { RECORDS_COUNTED_MAX } from '../../rows/record-row.ts';
 import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-row.ts';
 import { TenantPool } from '../../pool/tenant-pool.ts';
-import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 
 const TENANTS = tenantsWith('records.tenant_id = tenants.tenant_id');
 const READ = statement(`${TENANTS} WHERE tenants.tenant_id = ANY ($1::text[])`);
@@ -41,10 +41,10 @@ export function createTenantStore(database: Database, random: Random): TenantSto
     },
     page: async ({ way, beyond, limit }, states) =>
       (way === 'Rising'
-        ? await database.read(PROJECTOR, RISING, [states, beyond ?? '', limit])
-        : await database.read(PROJECTOR, FALLING, [states, beyond ?? LAST_ID, limit])
+        ? await database.read(ALL_TENANTS, RISING, [states, beyond ?? '', limit])
+        : await database.read(ALL_TENANTS, FALLING, [states, beyond ?? LAST_ID, limit])
       ).map(tenantIn),
-    count: async (states) => numberOf((await database.read(PROJECTOR, COUNT, [states]))[0], 'count'),
+    count: async (states) => numberOf((await database.read(ALL_TENANTS, COUNT, [states]))[0], 'count'),
   };
 }
 

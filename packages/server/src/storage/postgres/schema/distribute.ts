@@ -6,7 +6,7 @@ import { StartError } from '../../../start-error.ts';
 import { ROLES, TENANT_TABLES } from './rights.ts';
 
 /** A connection or transaction. */
-export interface Asking {
+export interface Queryable {
   query<R extends QueryResultRow>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
 }
 
@@ -19,7 +19,7 @@ const FIRST_TABLE = 'heads';
 const HAS_EXTENSION = `SELECT 1 FROM pg_extension WHERE extname = 'citus'`;
 
 /** Whether the existing tables are distributed. */
-export async function areDistributed(client: Asking, schema: string): Promise<boolean> {
+export async function areDistributed(client: Queryable, schema: string): Promise<boolean> {
   // Without the extension there is no such catalogue.
   if ((await client.query(HAS_EXTENSION)).rows.length === 0) return false;
   const { rows } = await client.query(
@@ -29,7 +29,7 @@ export async function areDistributed(client: Asking, schema: string): Promise<bo
 }
 
 /** Throws StartError if the database cannot distribute tables. */
-export async function requireExtension(client: Asking): Promise<void> {
+export async function requireExtension(client: Queryable): Promise<void> {
   if ((await client.query(HAS_EXTENSION)).rows.length > 0) return;
   throw new StartError(
     'Storage__Distribute is set, and the database has no extension citus: run CREATE EXTENSION citus on all of its machines, or leave the setting out',
@@ -37,7 +37,7 @@ export async function requireExtension(client: Asking): Promise<void> {
 }
 
 /** Distributes those that are not yet. Must run before there are rows, in the transaction that created them. */
-export async function distributeTables(client: Asking, schema: string): Promise<void> {
+export async function distributeTables(client: Queryable, schema: string): Promise<void> {
   // Earlier statements of the transaction used one connection per machine, so this one must, too.
   await client.query(`SET LOCAL citus.multi_shard_modify_mode = 'sequential'`);
   const { rows } = await client.query<{ name: string }>(
@@ -62,13 +62,13 @@ export async function distributeTables(client: Asking, schema: string): Promise<
  * A transaction with a role logs in by the role's name on the other machines. Roles have no password: the machines
  * decide how to authenticate them.
  */
-export async function letRolesIn(client: Asking): Promise<void> {
+export async function letRolesIn(client: Queryable): Promise<void> {
   for (const role of Object.values(ROLES)) await client.query(`ALTER ROLE ${role} LOGIN`);
 }
 
 /** The values of these settings on each machine, by name; throws StartError if one does not answer. */
 export async function settingsOfMachines(
-  client: Asking,
+  client: Queryable,
   names: readonly string[],
 ): Promise<Map<string, ReadonlyMap<string, string>>> {
   const asked = `SELECT string_agg(name || '=' || setting, ',') FROM pg_settings WHERE name IN (${names.map(quoted).join()})`;

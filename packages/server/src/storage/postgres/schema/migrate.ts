@@ -7,9 +7,9 @@ import { StartError } from '../../../start-error.ts';
 import { type Database, SCHEMA } from '../connection/database.ts';
 import {
   areDistributed,
-  type Asking,
   distributeTables,
   letRolesIn,
+  type Queryable,
   requireExtension,
   settingsOfMachines,
 } from './distribute.ts';
@@ -62,7 +62,7 @@ export async function migrate(
 }
 
 /** No deadline: another migration may be running, or the tables may be large. */
-function unhurried(client: PoolClient): Asking {
+function unhurried(client: PoolClient): Queryable {
   return {
     query: <R extends QueryResultRow>(text: string, values?: unknown[]) => {
       const asked = { text, ...UNHURRIED };
@@ -72,7 +72,7 @@ function unhurried(client: PoolClient): Asking {
 }
 
 async function migrateOver(
-  client: Asking,
+  client: Queryable,
   servedBy: string,
   { distribute = false, onlyIfMissing = false, besides = {} }: MigrateOptions,
 ): Promise<Migrated> {
@@ -154,7 +154,7 @@ export async function versionIn(database: Database, roles?: readonly string[]): 
   return version;
 }
 
-async function versionAs(client: Asking, roles: readonly string[]): Promise<number> {
+async function versionAs(client: Queryable, roles: readonly string[]): Promise<number> {
   await client.query(`BEGIN READ ONLY; ${roles.map(takeRole).join('; ')}`);
   const version = await versionOf(client);
   await client.query('COMMIT');
@@ -198,7 +198,7 @@ function requireKept(what: string, settings: ReadonlyMap<string, string>): void 
   }
 }
 
-async function hasTables(client: Asking): Promise<boolean> {
+async function hasTables(client: Queryable): Promise<boolean> {
   const { rows } = await client.query(
     `SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
      WHERE n.nspname = '${SCHEMA}' AND c.relname = 'meta'`,
@@ -206,7 +206,7 @@ async function hasTables(client: Asking): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function versionOf(client: Asking): Promise<number> {
+async function versionOf(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ value: string }>(
     `SELECT value FROM ${SCHEMA}.meta WHERE name = 'schema_version'`,
   );
@@ -236,7 +236,7 @@ function makeRole(role: string): string {
  * Permission to take on a role must not include its rights at all times: a user that had them would see every row that
  * any of the roles may see, since policies apply to all members of a role.
  */
-async function letTakeRoles(client: Asking, user: string, roles: readonly string[]): Promise<void> {
+async function letTakeRoles(client: Queryable, user: string, roles: readonly string[]): Promise<void> {
   const { rows } = await client.query<{ version: string; mighty: boolean }>(
     `SELECT current_setting('server_version_num') AS version, rolsuper AS mighty FROM pg_roles WHERE rolname = $1`,
     [user],
@@ -254,7 +254,7 @@ async function letTakeRoles(client: Asking, user: string, roles: readonly string
 }
 
 /** Includes grants by another role, which this migration may not have the right to repeat. */
-async function mayTake(client: Asking, user: string, role: string, canSayHow: boolean): Promise<boolean> {
+async function mayTake(client: Queryable, user: string, role: string, canSayHow: boolean): Promise<boolean> {
   const { rows } = await client.query<{ may: boolean }>(
     `SELECT pg_has_role($1, $2, '${canSayHow ? 'SET' : 'MEMBER'}') AND NOT pg_has_role($1, $2, 'USAGE') AS may`,
     [user, role],

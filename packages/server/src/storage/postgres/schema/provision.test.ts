@@ -11,7 +11,7 @@ import { type PostgresServer, startPostgres } from '../../../testing/postgres-se
 import { draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../../conformance/claims.ts';
 import { changeOf, nextVersion, recordOf } from '../../conformance/records.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
-import { Database, PROJECTOR, SCHEMA, statement } from '../connection/database.ts';
+import { ALL_TENANTS, Database, SCHEMA, statement } from '../connection/database.ts';
 import { createLog } from '../log/log.ts';
 import { settleInstallation } from './meta.ts';
 import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from './migrate.ts';
@@ -182,7 +182,7 @@ describe('a user who is not the owner', () => {
     await provision({ url, ownerUrl });
     await assert.rejects(asked(url, `SELECT * FROM ${SCHEMA}.entries`), /permission denied/);
     await using database = new Database({ url, connectionsMax: 1 });
-    assert.deepEqual(await database.read(PROJECTOR, statement('SELECT tenant_id FROM heads')), []);
+    assert.deepEqual(await database.read(ALL_TENANTS, statement('SELECT tenant_id FROM heads')), []);
   });
 });
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
-import { Database, PROJECTOR, SCHEMA, type Scope, statement } from '../connection/database.ts';
+import { ALL_TENANTS, Database, SCHEMA, type Scope, statement } from '../connection/database.ts';
 import { migrate, requireReady } from './migrate.ts';
 import { COMMON_TABLES, ROLES } from './rights.ts';
 
@@ -129,7 +129,7 @@ test('a transaction sees the tenants that were named for it, and writes for no o
   assert.deepEqual(await seen({ role: 'Reader', tenants: ['acme'] }), ['acme']);
   assert.deepEqual(await seen({ role: 'Reader', tenants: ['acme', 'gamma'] }), ['acme', 'gamma']);
   assert.deepEqual(await seen({ role: 'Reader', tenants: [] }), []);
-  assert.deepEqual(await seen(PROJECTOR), ['acme', 'beta', 'gamma']);
+  assert.deepEqual(await seen(ALL_TENANTS), ['acme', 'beta', 'gamma']);
   await assert.rejects(
     database.inTransaction({ role: 'Writer', tenants: ['acme'] }, (t) => t.change(INSERT, ['delta'])),
     /row-level security/,

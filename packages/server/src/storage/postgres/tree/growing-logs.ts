@@ -18,15 +18,15 @@ import { ROW_BYTES, type TreeState } from '../../tree/growing-tree.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
 import { headIn, signedTree, subtreesAt, unsignedTree } from '../../tree/signed-tree.ts';
-import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
-import { type Database, PROJECTOR, type Row, statement } from '../connection/database.ts';
+import { ofTenants, rowForEach, type Statements } from '../connection/by-tenant.ts';
+import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 import {
-  askedAlone,
+  type LogTile,
   makeOf,
   newestLog,
   SIGNED_LOG_COLUMNS,
   type SignedLog,
-  type LogTile,
+  singleStatements,
   TreeTables,
 } from './tree-tables.ts';
 
@@ -95,17 +95,17 @@ const RUNS = ofTenants(
 );
 
 export class GrowingLogs {
-  readonly #asked: Asked;
+  readonly #statements: Statements;
   readonly tables: TreeTables;
 
   constructor(database: Database, logOrigin: string) {
-    this.#asked = askedAlone(database, PROJECTOR);
+    this.#statements = singleStatements(database, ALL_TENANTS);
     this.tables = new TreeTables(logOrigin);
   }
 
   /** The ends of all non-empty logs in these shares, and of these tenants. */
   async ends(shares: readonly number[] | null, tenants: readonly TenantId[]): Promise<LogEnd[]> {
-    const [row] = await this.#asked.query(ENDS, [shares, tenants]);
+    const [row] = await this.#statements.query(ENDS, [shares, tenants]);
     const ends = textIn(row, 'ends');
     return ends === '' ? [] : ends.split(',').map(endIn);
   }
@@ -113,7 +113,7 @@ export class GrowingLogs {
   /** All non-empty logs in these shares. */
   async *stored(shares: readonly number[] | null): AsyncGenerator<StoredLog> {
     for (let after = ''; ; ) {
-      const rows = await this.#asked.query(STORED, [after, shares]);
+      const rows = await this.#statements.query(STORED, [after, shares]);
       for (const row of rows) if (row['last_index'] !== null) yield this.#storedIn(row);
       if (rows.length < TENANTS_AT_ONCE) return;
       after = textIn(rows.at(-1), 'tenant_id');
@@ -132,7 +132,7 @@ export class GrowingLogs {
 
   /** The signed states of these tenants' current logs; a function throws if it cannot be read. */
   async signed(tenants: readonly TenantId[]): Promise<Map<TenantId, () => SignedLog>> {
-    const rows = await this.#asked.query(SIGNED, [tenants]);
+    const rows = await this.#statements.query(SIGNED, [tenants]);
     return new Map(rows.map((row) => [textIn(row, 'tenant_id'), () => this.tables.signedLogIn(row)]));
   }
 
@@ -142,7 +142,7 @@ export class GrowingLogs {
     const requests = plans.flatMap((plan) => plan?.requests ?? []);
     const signed = plans.filter((plan) => plan !== undefined);
     // Signed data never changes, so it need not be read in one state.
-    const tiles = await this.tables.tiles(this.#asked, requests);
+    const tiles = await this.tables.tiles(this.#statements, requests);
     const leaves = await this.#leavesAt(signed);
     const tileOf = new Map(requests.map((request, i) => [request, tiles[i]!]));
     return logs.map(({ log }, i) => {
@@ -162,7 +162,7 @@ export class GrowingLogs {
 
   /** The head at a size below a signed one; throws EvidenceError if it does not lead to that one. */
   async headWithin(log: LogIdentity, { size: to, note }: StoredCheckpoint, from: number): Promise<TreeHead> {
-    const { fromRoot, proof } = await this.tables.made(this.#asked, log, to, (read) => ({
+    const { fromRoot, proof } = await this.tables.made(this.#statements, log, to, (read) => ({
       fromRoot: treeRoot(from, read).slice(),
       proof: from < to ? proveConsistency(from, to, read) : [],
     }));
@@ -176,7 +176,7 @@ export class GrowingLogs {
 
   /** The rows of each range, each entry followed by its leaf; a function throws if they are incomplete. */
   async runs(requests: readonly EntryRange[]): Promise<(() => Uint8Array)[]> {
-    const rows = await rowForEach(this.#asked, RUNS, requests, (some) => [
+    const rows = await rowForEach(this.#statements, RUNS, requests, (some) => [
       some.map(({ tenant }) => tenant),
       some.map(({ fromIndex }) => fromIndex),
       some.map(({ endIndex }) => endIndex),
@@ -186,7 +186,7 @@ export class GrowingLogs {
 
   async #leavesAt(plans: readonly TreePlan[]): Promise<Map<TenantId, Uint8Array>> {
     if (plans.length === 0) return new Map();
-    const rows = await this.#asked.query(LEAVES, [
+    const rows = await this.#statements.query(LEAVES, [
       plans.map(({ log }) => log.tenant),
       plans.map(({ log, latest }) => log.firstIndex + latest.size - 1),
     ]);

@@ -6,7 +6,7 @@ import { runAsync } from '../../resumable.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
-import type { Asked } from '../connection/by-tenant.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import type { Database } from '../connection/database.ts';
 import type { EvidenceTables } from '../log/evidence-tables.ts';
 import { readerOf, type SignedLog, tenantTrees, type TreeTables } from './tree-tables.ts';
@@ -22,10 +22,10 @@ export async function proveEvent(
   tenant: TenantId,
   request: ProofRequest,
 ): Promise<ProvenEvent | AlteredEvent | undefined> {
-  return database.inOneState(readerOf(tenant), (asked) => {
+  return database.inOneState(readerOf(tenant), (statements) => {
     const store = {
-      ...treesInOneState(trees, asked, tenant),
-      evidence: (one: ProofRequest) => evidence.one(asked, tenant, one),
+      ...treesInOneState(trees, statements, tenant),
+      evidence: (one: ProofRequest) => evidence.one(statements, tenant, one),
     };
     return runAsync(proofs.proveEvent(store, tenant, request));
   });
@@ -37,20 +37,24 @@ export async function proveGrowth(
   from: number,
   to: number | undefined,
 ): Promise<ProvenGrowth | undefined> {
-  return database.inOneState(readerOf(tenant), (asked) =>
-    runAsync(proofs.proveGrowth(treesInOneState(trees, asked, tenant), from, to)),
+  return database.inOneState(readerOf(tenant), (statements) =>
+    runAsync(proofs.proveGrowth(treesInOneState(trees, statements, tenant), from, to)),
   );
 }
 
 /** The newest checkpoint is read with its log, and stays the newest within one state. */
-function treesInOneState(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogIdentity> {
+function treesInOneState(
+  tables: TreeTables,
+  statements: Statements,
+  tenant: TenantId,
+): TenantTrees<LogIdentity> {
   let found: SignedLog | undefined;
   return {
-    ...tenantTrees(tables, asked, tenant),
+    ...tenantTrees(tables, statements, tenant),
     async log(index) {
-      found = await tables.signedLog(asked, tenant, index);
+      found = await tables.signedLog(statements, tenant, index);
       return found?.log;
     },
-    latest: (log) => (found?.log === log ? found.latest : tables.latest(asked, log)),
+    latest: (log) => (found?.log === log ? found.latest : tables.latest(statements, log)),
   };
 }

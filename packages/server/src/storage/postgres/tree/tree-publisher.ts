@@ -9,7 +9,7 @@ import { hasGained } from '../../tree/gained-signatures.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { checkpointIn } from '../../rows/log-identity.ts';
 import { ofTenants, rowForEach, rowsFor } from '../connection/by-tenant.ts';
-import { type Database, PROJECTOR, statement, type Transaction } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement, type Transaction } from '../connection/database.ts';
 import { stillHeld } from '../nodes/held-shares.ts';
 
 /** The state of a log after a publication by any node. */
@@ -85,7 +85,7 @@ export class TreePublisher {
     leased?: readonly Leased[],
   ): Promise<PublishedState[]> {
     if (logs.length === 0) return [];
-    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+    return this.#database.inTransaction(ALL_TENANTS, async (transaction) => {
       const held = await stillHeld(
         transaction,
         leased && new Map(leased.map(({ share, token }) => [share, token])),
@@ -100,7 +100,7 @@ export class TreePublisher {
   /** Returns for each whether its note is the stored one now. */
   async cosign(checkpoints: readonly CosignedCheckpoint[]): Promise<boolean[]> {
     if (checkpoints.length === 0) return [];
-    return this.#database.inTransaction(PROJECTOR, async (transaction) => {
+    return this.#database.inTransaction(ALL_TENANTS, async (transaction) => {
       // By name, in the order of locking.
       const inOrder = checkpoints.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1));
       const rows = await rowsFor(transaction, LOCK_NOTES, inOrder, columnsOf);

@@ -19,8 +19,8 @@ import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
 import { checkpointIn, type LogIdentity } from '../../rows/log-identity.ts';
 import type { TenantTrees } from '../../tree/tenant-trees.ts';
-import { type Asked, ofTenants, rowForEach } from '../connection/by-tenant.ts';
-import { type Database, PROJECTOR, type Row, type Scope, statement } from '../connection/database.ts';
+import { ofTenants, rowForEach, type Statements } from '../connection/by-tenant.ts';
+import { ALL_TENANTS, type Database, type Row, type Scope, statement } from '../connection/database.ts';
 import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
 
 /** A log with its newest checkpoint, by one statement. */
@@ -105,11 +105,11 @@ export class TreeTables {
 
   /** The log that holds this index of the tenant's sequence; without an index, the current log. */
   async signedLog(
-    asked: Asked,
+    statements: Statements,
     tenant: TenantId,
     index = Number.MAX_SAFE_INTEGER,
   ): Promise<SignedLog | undefined> {
-    const [row] = await asked.query(LOG, [tenant, index]);
+    const [row] = await statements.query(LOG, [tenant, index]);
     return row === undefined ? undefined : this.signedLogIn(row);
   }
 
@@ -125,13 +125,13 @@ export class TreeTables {
     tenant = '',
     index = 0,
   ): Promise<{ tenant: TenantId; endIndex: number } | undefined> {
-    const [row] = await database.read(PROJECTOR, NEXT_LOG, [tenant, index]);
+    const [row] = await database.read(ALL_TENANTS, NEXT_LOG, [tenant, index]);
     return row && { tenant: textIn(row, 'tenant_id'), endIndex: numberOf(row, 'next_index') };
   }
 
   /** The first index of the log that follows this one after a restore. */
-  async nextBegin(asked: Asked, { tenant, epoch }: LogIdentity): Promise<number | undefined> {
-    const [row] = await asked.query(NEXT_BEGIN, [tenant, epoch]);
+  async nextBegin(statements: Statements, { tenant, epoch }: LogIdentity): Promise<number | undefined> {
+    const [row] = await statements.query(NEXT_BEGIN, [tenant, epoch]);
     return row && numberOf(row, 'first_index');
   }
 
@@ -140,25 +140,28 @@ export class TreeTables {
     return originOf({ tenant, epoch }, this.#logOrigin);
   }
 
-  async latest(asked: Asked, { tenant, epoch }: LogIdentity): Promise<StoredCheckpoint | undefined> {
-    return checkpointIn((await asked.query(NEWEST, [tenant, epoch]))[0]);
+  async latest(
+    statements: Statements,
+    { tenant, epoch }: LogIdentity,
+  ): Promise<StoredCheckpoint | undefined> {
+    return checkpointIn((await statements.query(NEWEST, [tenant, epoch]))[0]);
   }
 
   async checkpoint(
-    asked: Asked,
+    statements: Statements,
     { tenant, epoch }: LogIdentity,
     size: number,
   ): Promise<StoredCheckpoint | undefined> {
-    return checkpointIn((await asked.query(CHECKPOINT, [tenant, epoch, size]))[0]);
+    return checkpointIn((await statements.query(CHECKPOINT, [tenant, epoch, size]))[0]);
   }
 
   async cosigned(
-    asked: Asked,
+    statements: Statements,
     tenant: TenantId,
     { epoch, size }: LogSize,
     limit: number,
   ): Promise<CosignedPortion> {
-    const rows = await asked.query(COSIGNED, [tenant, epoch, this.originOf(tenant, epoch), size, limit]);
+    const rows = await statements.query(COSIGNED, [tenant, epoch, this.originOf(tenant, epoch), size, limit]);
     const last = rows.at(-1);
     return {
       cosigned: rows.flatMap((row) => (textOrNone(row, 'note') === undefined ? [] : checkpointIn(row)!)),
@@ -167,33 +170,42 @@ export class TreeTables {
   }
 
   /** The bytes of a tile or of an entry bundle that some published size has; undefined if there is none. */
-  async tile(asked: Asked, log: LogIdentity, tile: Tile): Promise<Uint8Array | undefined> {
+  async tile(statements: Statements, log: LogIdentity, tile: Tile): Promise<Uint8Array | undefined> {
     const { level, index, width } = tile;
-    if (!(await this.#isPublished(asked, log, tile))) return undefined;
-    if (level !== 'entries') return (await this.tiles(asked, [{ log, tile: { level, index, width } }]))[0]!();
-    const entries = await this.entries(asked, log, index * TILE_WIDTH, width);
+    if (!(await this.#isPublished(statements, log, tile))) return undefined;
+    if (level !== 'entries')
+      return (await this.tiles(statements, [{ log, tile: { level, index, width } }]))[0]!();
+    const entries = await this.entries(statements, log, index * TILE_WIDTH, width);
     return encodeEntryBundle(entries.map(({ entry }) => entry));
   }
 
   /** Whether a checkpoint has a size at which the log has this tile with this width. */
-  async #isPublished(asked: Asked, { tenant, epoch }: LogIdentity, tile: Tile): Promise<boolean> {
+  async #isPublished(statements: Statements, { tenant, epoch }: LogIdentity, tile: Tile): Promise<boolean> {
     const { from, to } = tileSizes(tile);
     if (from > Number.MAX_SAFE_INTEGER) return false;
     const values = [tenant, epoch, from, Math.min(to, Number.MAX_SAFE_INTEGER)];
-    return (await asked.query(BETWEEN, values)).length > 0;
+    return (await statements.query(BETWEEN, values)).length > 0;
   }
 
   /** Applies `make` to the hashes of the tree at a size that is stored. */
-  async made<T>(asked: Asked, log: LogIdentity, size: number, make: (read: HashReader) => T): Promise<T> {
+  async made<T>(
+    statements: Statements,
+    log: LogIdentity,
+    size: number,
+    make: (read: HashReader) => T,
+  ): Promise<T> {
     const requests = tilesRead(size, make).map((tile) => ({ log, tile }));
-    return makeOf(size, requests, await this.tiles(asked, requests), make);
+    return makeOf(size, requests, await this.tiles(statements, requests), make);
   }
 
   /** For each tile a function that returns its bytes, or throws EvidenceError if they do not make up the tile. */
-  async tiles(asked: Asked, requests: readonly LogTile[]): Promise<(() => Uint8Array)[]> {
+  async tiles(statements: Statements, requests: readonly LogTile[]): Promise<(() => Uint8Array)[]> {
     const ofLeaves = requests.filter(({ tile }) => tile.level === 0);
     const ofHashes = requests.filter(({ tile }) => tile.level > 0);
-    const [leaves, hashes] = await Promise.all([leafTiles(asked, ofLeaves), hashTiles(asked, ofHashes)]);
+    const [leaves, hashes] = await Promise.all([
+      leafTiles(statements, ofLeaves),
+      hashTiles(statements, ofHashes),
+    ]);
     const rows = new Map([
       ...ofLeaves.map((request, i) => [request, leaves[i]] as const),
       ...ofHashes.map((request, i) => [request, hashes[i]] as const),
@@ -202,9 +214,14 @@ export class TreeTables {
   }
 
   /** `count` entries from an index of the log on, as they are stored. */
-  async entries(asked: Asked, log: LogIdentity, index: number, count: number): Promise<StoredEntry[]> {
+  async entries(
+    statements: Statements,
+    log: LogIdentity,
+    index: number,
+    count: number,
+  ): Promise<StoredEntry[]> {
     const from = log.firstIndex + index;
-    const rows = await asked.query(ENTRIES, [log.tenant, from, from + count]);
+    const rows = await statements.query(ENTRIES, [log.tenant, from, from + count]);
     return rows.map((row) => ({ entry: blobOf(row, 'entry'), leaf: blobOf(row, 'leaf') }));
   }
 }
@@ -221,12 +238,16 @@ export function makeOf<T>(
 }
 
 /** The reads of one tenant's logs. */
-export function tenantTrees(tables: TreeTables, asked: Asked, tenant: TenantId): TenantTrees<LogIdentity> {
+export function tenantTrees(
+  tables: TreeTables,
+  statements: Statements,
+  tenant: TenantId,
+): TenantTrees<LogIdentity> {
   return {
-    log: async (index) => (await tables.signedLog(asked, tenant, index))?.log,
-    latest: (log) => tables.latest(asked, log),
-    checkpoint: (log, size) => tables.checkpoint(asked, log, size),
-    made: (log, size, make) => tables.made(asked, log, size, make),
+    log: async (index) => (await tables.signedLog(statements, tenant, index))?.log,
+    latest: (log) => tables.latest(statements, log),
+    checkpoint: (log, size) => tables.checkpoint(statements, log, size),
+    made: (log, size, make) => tables.made(statements, log, size, make),
   };
 }
 
@@ -236,31 +257,31 @@ export function readerOf(tenant: TenantId): Scope {
 }
 
 /** Runs each statement separately. */
-export function askedAlone(database: Database, scope: Scope): Asked {
+export function singleStatements(database: Database, scope: Scope): Statements {
   return {
-    query: (asked, values) => database.read(scope, asked, values),
+    query: (statement, values) => database.read(scope, statement, values),
     isDistributed: () => database.isDistributed(),
   };
 }
 
-async function leafTiles(asked: Asked, requests: readonly LogTile[]): Promise<Row[]> {
+async function leafTiles(statements: Statements, requests: readonly LogTile[]): Promise<Row[]> {
   const runs = requests.map(({ log, tile }) => {
     const beginAt = log.firstIndex + tile.index * TILE_WIDTH;
     return { tenant: log.tenant, beginAt, endAt: beginAt + tile.width };
   });
-  return rowForEach(asked, LEAF_TILES, runs, (some) => [
+  return rowForEach(statements, LEAF_TILES, runs, (some) => [
     some.map(({ tenant }) => tenant),
     some.map(({ beginAt }) => beginAt),
     some.map(({ endAt }) => endAt),
   ]);
 }
 
-async function hashTiles(asked: Asked, requests: readonly LogTile[]): Promise<Row[]> {
+async function hashTiles(statements: Statements, requests: readonly LogTile[]): Promise<Row[]> {
   const runs = requests.map(({ log: { tenant, epoch }, tile: { level, index, width } }) => {
     const beginAt = index * TILE_WIDTH;
     return { tenant, epoch, level, beginAt, endAt: beginAt + width };
   });
-  return rowForEach(asked, HASH_TILES, runs, (some) => [
+  return rowForEach(statements, HASH_TILES, runs, (some) => [
     some.map(({ tenant }) => tenant),
     some.map(({ epoch }) => epoch),
     some.map(({ level }) => level),

@@ -8,14 +8,14 @@ import { runAsync } from '../../resumable.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../../fsck/range.ts';
 import { headOf, type LogIdentity, ofLog } from '../../rows/log-identity.ts';
-import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { rangeStore } from '../log/ranges.ts';
 import { TreeGrowth } from './tree-growth.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { TreePublisher } from './tree-publisher.ts';
-import { askedAlone, readerOf, TreeTables } from './tree-tables.ts';
+import { readerOf, singleStatements, TreeTables } from './tree-tables.ts';
 
 /**
  * An almost empty write whose commit is waited for like that of an event: once it is durable, so is everything
@@ -40,7 +40,7 @@ function treeWriter(database: Database, logOrigin: string, held: HeldShares): Tr
     standings: () => growth.standings(),
     stopAt: (tenant, size) => growth.stopAt(tenant, size),
     confirm: () =>
-      database.inTransaction(PROJECTOR, async (transaction) => void (await transaction.query(MARK))),
+      database.inTransaction(ALL_TENANTS, async (transaction) => void (await transaction.query(MARK))),
     readGrowth: () => growth.read(),
     async publish(logs, nowMs) {
       const states = await publisher.publish(logs, nowMs, growth.leased(logs));
@@ -57,9 +57,9 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
   const trees = new TreeTables(logOrigin);
   const evidence = new EvidenceTables();
   const tables = { database, trees, evidence };
-  const askedFor = (tenant: TenantId) => askedAlone(database, readerOf(tenant));
+  const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
   const signedLog = (tenant: TenantId, index: number | undefined) =>
-    trees.signedLog(askedFor(tenant), tenant, index);
+    trees.signedLog(statementsFor(tenant), tenant, index);
   const ofAny: OfAny<TenantTrees, TenantId> = {
     checkRange: (tenant, request, onProgress) =>
       runAsync(
@@ -68,9 +68,9 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
       ),
     proveEvent: (tenant, request) => proveEvent(tables, tenant, request),
     proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
-    cosigned: (tenant, below, limit) => trees.cosigned(askedFor(tenant), tenant, below, limit),
+    cosigned: (tenant, below, limit) => trees.cosigned(statementsFor(tenant), tenant, below, limit),
     evidenceRange: (tenant, fromIndex, endIndex, limit) =>
-      evidence.range(askedFor(tenant), tenant, fromIndex, endIndex, limit),
+      evidence.range(statementsFor(tenant), tenant, fromIndex, endIndex, limit),
     async tree(tenant, index) {
       const found = await signedLog(tenant, index);
       return found && treeOf(database, trees, found.log);
@@ -88,21 +88,22 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
 
 function treeOf(database: Database, trees: TreeTables, log: LogIdentity): LogTree {
   const { origin, epoch, firstIndex, tenant } = log;
-  const asked = askedAlone(database, readerOf(tenant));
+  const statements = singleStatements(database, readerOf(tenant));
   return {
     origin,
     epoch,
     firstIndex,
-    latest: async () => ofLog(log, await trees.latest(asked, log)),
-    checkpoint: async (size) => ofLog(log, await trees.checkpoint(asked, log, size)),
-    tile: (tile) => trees.tile(asked, log, tile),
+    latest: async () => ofLog(log, await trees.latest(statements, log)),
+    checkpoint: async (size) => ofLog(log, await trees.checkpoint(statements, log, size)),
+    tile: (tile) => trees.tile(statements, log, tile),
     entries: async (index, count) =>
-      (await trees.entries(asked, log, index, count)).map(({ entry }) => entry),
-    root: (size) => trees.made(asked, log, size, (read) => treeRoot(size, read)),
-    inclusion: (index, size) => trees.made(asked, log, size, (read) => proveInclusion(index, size, read)),
-    consistency: (from, to) => trees.made(asked, log, to, (read) => proveConsistency(from, to, read)),
+      (await trees.entries(statements, log, index, count)).map(({ entry }) => entry),
+    root: (size) => trees.made(statements, log, size, (read) => treeRoot(size, read)),
+    inclusion: (index, size) =>
+      trees.made(statements, log, size, (read) => proveInclusion(index, size, read)),
+    consistency: (from, to) => trees.made(statements, log, to, (read) => proveConsistency(from, to, read)),
     subtrees: (ranges) =>
-      trees.made(asked, log, ranges.at(-1)?.[1] ?? 0, (read) =>
+      trees.made(statements, log, ranges.at(-1)?.[1] ?? 0, (read) =>
         ranges.flatMap(([begin, end]) => subtreeHashes({ begin, end }, read)),
       ),
   };

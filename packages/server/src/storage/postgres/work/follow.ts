@@ -4,7 +4,7 @@ import type { FollowStore, LogBehind } from '../../../followers/follow-store.ts'
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { advanceBy } from '../../work/positions.ts';
-import { type Database, PROJECTOR, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
 import { jobsIn } from './work.ts';
 
@@ -35,14 +35,14 @@ export function createFollowStore(database: Database, held: HeldShares): FollowS
   const tables = new JobTables(jobs);
   return {
     begin: (name, from) =>
-      database.inTransaction(PROJECTOR, async (transaction) => {
+      database.inTransaction(ALL_TENANTS, async (transaction) => {
         const isNew = (await transaction.query(KNOWN, [name])).length === 0;
         if (isNew && from === 'End') await transaction.change(BEGIN_AT_END, [name]);
         if (isNew) await transaction.change(MARK_KNOWN, [name]);
         await transaction.change(SHORTER, [name]);
       }),
     async behind(name, max) {
-      const rows = await database.read(PROJECTOR, BEHIND, [name, held.list(), max]);
+      const rows = await database.read(ALL_TENANTS, BEHIND, [name, held.list(), max]);
       return rows.map(
         (row): LogBehind => ({
           tenant: textIn(row, 'tenant_id'),

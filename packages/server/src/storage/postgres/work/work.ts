@@ -6,7 +6,7 @@ import { jobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope } from '../../work/job-database.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
-import { type Database, PROJECTOR, type Scope, type Statement, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, type Scope, type Statement, statement } from '../connection/database.ts';
 
 export const JOB_STATEMENTS = jobStatements<Statement>({
   now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
@@ -36,6 +36,6 @@ function isRead(scope: JobScope): boolean {
 }
 
 function scopeOf(scope: JobScope): Scope {
-  if (scope === 'All') return PROJECTOR;
+  if (scope === 'All') return ALL_TENANTS;
   return { role: scope.isRead ? 'Reader' : 'Writer', tenants: [scope.tenant] };
 }

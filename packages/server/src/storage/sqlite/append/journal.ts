@@ -24,7 +24,7 @@ import { EpochWriter } from './epoch-writer.ts';
 import { Heads, type NumberedHead } from './heads.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
 import { SqlitePoolTables } from './pool-tables.ts';
-import { UsedKeys } from './used-keys.ts';
+import { UsedIdempotencyKeys } from './used-keys.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
   /** The name under which the logs are signed. */
@@ -36,7 +36,7 @@ type Result = AppendOutcome;
 export class Journal {
   readonly #db: DatabaseSync;
   readonly #heads: Heads;
-  readonly #usedKeys: UsedKeys;
+  readonly #usedKeys: UsedIdempotencyKeys;
   readonly #writer: PoolWriter<NumberedHead>;
   readonly #epochWriter: EpochWriter;
   readonly #agedStreams: AgedStreams;
@@ -46,7 +46,7 @@ export class Journal {
   constructor(db: DatabaseSync, options: JournalOptions) {
     this.#db = db;
     this.#heads = new Heads(db, options.logOrigin);
-    this.#usedKeys = new UsedKeys(db);
+    this.#usedKeys = new UsedIdempotencyKeys(db);
     this.#writer = new PoolWriter(new SqlitePoolTables(db, this.#heads, this.#usedKeys), options);
     this.#epochWriter = new EpochWriter(db, this.#writer.streams, options);
     this.#agedStreams = new AgedStreams(db);

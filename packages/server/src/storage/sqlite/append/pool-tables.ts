@@ -5,7 +5,7 @@ import type { EventId, TenantId } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
 import type { CausedJob } from '../../../work/jobs.ts';
-import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
+import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
 import { classificationIn } from '../../rows/classification-column.ts';
@@ -14,11 +14,11 @@ import { orRefused } from './chain-guard.ts';
 import { DeletionRows, NOTICE_INDEX } from '../log/deletions.ts';
 import type { Heads, NumberedHead } from './heads.ts';
 import { RecordRows } from '../records/records.ts';
-import type { UsedKeys } from './used-keys.ts';
+import type { UsedIdempotencyKeys } from './used-keys.ts';
 
 export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #heads: Heads;
-  readonly #usedKeys: UsedKeys;
+  readonly #usedKeys: UsedIdempotencyKeys;
   readonly #records: RecordRows;
   readonly #deletions: DeletionRows;
   readonly #find: StatementSync;
@@ -27,7 +27,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #insertStream: StatementSync;
   readonly #insertJob: StatementSync;
 
-  constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedKeys) {
+  constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedIdempotencyKeys) {
     this.#heads = heads;
     this.#records = new RecordRows(db);
     this.#deletions = new DeletionRows(db);
@@ -54,7 +54,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return this.#heads.of(tenant);
   }
 
-  usedKey({ tenant }: NumberedHead, once: Once, steadyNowMs: number): UsedKey | undefined {
+  usedKey({ tenant }: NumberedHead, once: Once, steadyNowMs: number): UsedIdempotencyKey | undefined {
     return this.#usedKeys.find(tenant, once, steadyNowMs);
   }
 

@@ -2,7 +2,7 @@
 // long sweep.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { DraftOutcome, Once, UsedKey } from '../../../streams/log.ts';
+import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
 import { inTransaction } from '../connection/database.ts';
@@ -10,7 +10,7 @@ import { encodeOutcomes } from '../../pool/outcomes.ts';
 
 const SWEEP_ROWS_MAX = 1000;
 
-export class UsedKeys {
+export class UsedIdempotencyKeys {
   readonly #db: DatabaseSync;
   readonly #find: StatementSync;
   readonly #put: StatementSync;
@@ -30,7 +30,7 @@ export class UsedKeys {
     );
   }
 
-  find(tenant: number, { operation, key }: Once, steadyNowMs: number): UsedKey | undefined {
+  find(tenant: number, { operation, key }: Once, steadyNowMs: number): UsedIdempotencyKey | undefined {
     return usedKeyOf(this.#find.get(tenant, operation, key), steadyNowMs);
   }
 

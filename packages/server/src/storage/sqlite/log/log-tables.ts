@@ -3,7 +3,13 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Classification, EventId, OperationName, StreamId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
-import type { EventsWay, StoredEvent, StoredStream, StreamsBeyond, UsedKey } from '../../../streams/log.ts';
+import type {
+  EventsWay,
+  StoredEvent,
+  StoredStream,
+  StreamsBeyond,
+  UsedIdempotencyKey,
+} from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { DeletionRows, IS_EVENT, NOTICE_INDEX } from './deletions.ts';
@@ -158,7 +164,7 @@ export class LogTables {
     operation: OperationName,
     key: string,
     steadyNowMs: number,
-  ): UsedKey | undefined {
+  ): UsedIdempotencyKey | undefined {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);

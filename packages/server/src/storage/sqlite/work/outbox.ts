@@ -27,9 +27,9 @@ export class JobTablesWithOutbox extends JobTables<StatementSync> {
     this.#waiting = parts.journal.prepare('SELECT tenant_id, job FROM outbox JOIN tenants USING (tenant)');
   }
 
-  override async claim(wish: ClaimRequest): Promise<Claim[]> {
+  override async claim(request: ClaimRequest): Promise<Claim[]> {
     await this.#takeOver();
-    return super.claim(wish);
+    return super.claim(request);
   }
 
   override async find(tenant: string, jobId: string): Promise<Job | undefined> {

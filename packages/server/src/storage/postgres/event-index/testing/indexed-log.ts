@@ -1,4 +1,4 @@
-// A database with logs and their index, held against the plain definition of what is found. Each test takes tenants of its
+// A database with logs and their index, compared with the plain definition of what is found. Each test takes tenants of its
 // own: to make a database takes long.
 
 import type { TenantId } from '@tallystick/contract';
@@ -140,7 +140,7 @@ export class IndexedLogs implements AsyncDisposable {
 
   /** Events that were set aside, newest first. */
   letters(tenant: TenantId): Promise<Job[]> {
-    const wish = { way: 'Falling', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+    const wish = { way: 'Falling', beyond: undefined, limit: 10, isWaiting: true, isRetried: true } as const;
     return createWorkStore(this.database).forTenant(tenant).letters(wish);
   }
 

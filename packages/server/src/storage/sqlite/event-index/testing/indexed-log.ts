@@ -1,4 +1,4 @@
-// A log in a directory of its own with its views, in this process, held against the plain definition of what is found.
+// A log in a directory of its own with its views, in this process, compared with the plain definition of what is found.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -138,7 +138,7 @@ export class IndexedLog implements AsyncDisposable {
 
   /** Events that were set aside, newest first. */
   letters(tenant: TenantId): Promise<Job[]> {
-    const wish = { way: 'Falling', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+    const wish = { way: 'Falling', beyond: undefined, limit: 10, isWaiting: true, isRetried: true } as const;
     return this.#storage.work.forTenant(tenant).letters(wish);
   }
 

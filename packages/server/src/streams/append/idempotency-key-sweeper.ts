@@ -7,7 +7,7 @@ import type { Random } from '../../runtime/random.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { LogWriter } from '../log.ts';
 
-export interface KeySweeperOptions {
+export interface IdempotencyKeySweeperOptions {
   readonly writer: Pick<LogWriter, 'sweepUsedKeys'>;
   readonly steadyNowMs: () => number;
   readonly clock: Clock;
@@ -18,7 +18,13 @@ export interface KeySweeperOptions {
 const PACE_MS = 5 * 60_000;
 const BACK_OFF_MS = 10_000;
 
-export function startKeySweeper({ writer, steadyNowMs, clock, random, telemetry }: KeySweeperOptions): Loop {
+export function startIdempotencyKeySweeper({
+  writer,
+  steadyNowMs,
+  clock,
+  random,
+  telemetry,
+}: IdempotencyKeySweeperOptions): Loop {
   return startLoop({
     clock,
     random,

@@ -6,7 +6,7 @@ import type { Call } from '../../call.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Once } from '../log.ts';
 
-export interface KeyTime {
+export interface IdempotencyTime {
   readonly clock: Clock;
   /** Time that is independent of wall clock jumps; keys expire by it. */
   readonly steadyNowMs: () => number;
@@ -16,7 +16,7 @@ export interface KeyTime {
  * The time from which a new key's window counts. A clock that was behind at the start and is right now must not make
  * keys expire early after the next start.
  */
-export function keyNowMs({ clock, steadyNowMs }: KeyTime): number {
+export function idempotencyNowMs({ clock, steadyNowMs }: IdempotencyTime): number {
   return Math.max(clock.now(), steadyNowMs());
 }
 

@@ -1,4 +1,4 @@
-// A follower of all logs: gives a handler the next entries of each, in their order, and stores the jobs that it makes of them
+// Turns entries of all logs into jobs: gives a handler the next entries of each, in their order, and stores the jobs that it makes of them
 // together with the position. An entry that the handler cannot take is tried some times and then set aside as a dead letter,
 // so that it holds up no other.
 
@@ -10,7 +10,7 @@ import type { KindOfWork } from '../work/workers.ts';
 import type { FollowStore, LogBehind, FollowStep } from './follow-store.ts';
 import type { FollowerTurn, FollowerWork, SetAside } from './follower-work.ts';
 
-export interface LogFollowerParts {
+export interface EntryJobsParts {
   /** Letters and digits: positions and dead letters are kept under it. */
   readonly name: string;
   /** Where it begins in logs that are there before it. */
@@ -29,7 +29,7 @@ const PORTION_BYTES = 4 * 1024 * 1024;
 /** After this number of failures the entry itself is at fault. */
 const ATTEMPTS_MAX = 3;
 
-export function createLogFollower(parts: LogFollowerParts): FollowerWork & { readonly work: KindOfWork } {
+export function createEntryJobs(parts: EntryJobsParts): FollowerWork & { readonly retryWork: KindOfWork } {
   let begun: Promise<void> | undefined;
   return {
     async turn() {
@@ -40,11 +40,11 @@ export function createLogFollower(parts: LogFollowerParts): FollowerWork & { rea
       });
       return takeTurn(parts);
     },
-    work: againWork(parts),
+    retryWork: retryWork(parts),
   };
 }
 
-async function takeTurn({ follows, name, ...parts }: LogFollowerParts): Promise<FollowerTurn> {
+async function takeTurn({ follows, name, ...parts }: EntryJobsParts): Promise<FollowerTurn> {
   const behind = await follows.behind(name, LOGS_MAX);
   const setAside: SetAside[] = [];
   const steps: FollowStep[] = [];
@@ -59,7 +59,7 @@ async function takeTurn({ follows, name, ...parts }: LogFollowerParts): Promise<
 
 async function stepOf(
   { tenant, nextIndex, endIndex }: LogBehind,
-  parts: LogFollowerParts,
+  parts: EntryJobsParts,
   setAside: SetAside[],
 ): Promise<FollowStep> {
   const end = Math.min(endIndex, nextIndex + PORTION);
@@ -73,7 +73,7 @@ async function stepOf(
 async function jobsOf(
   tenant: TenantId,
   events: readonly StoredEvent[],
-  parts: LogFollowerParts,
+  parts: EntryJobsParts,
   setAside: SetAside[],
 ): Promise<readonly NewJob[]> {
   try {
@@ -97,7 +97,7 @@ async function jobsOf(
 async function madeOf(
   tenant: TenantId,
   event: StoredEvent,
-  { handle }: LogFollowerParts,
+  { handle }: EntryJobsParts,
 ): Promise<readonly NewJob[] | string> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -108,12 +108,7 @@ async function madeOf(
   }
 }
 
-function letterOf(
-  tenant: TenantId,
-  index: number,
-  reason: string,
-  { name, nextId }: LogFollowerParts,
-): NewJob {
+function letterOf(tenant: TenantId, index: number, reason: string, { name, nextId }: EntryJobsParts): NewJob {
   return {
     tenant,
     jobId: nextId(),
@@ -125,7 +120,7 @@ function letterOf(
 }
 
 /** Takes an entry again that was set aside. */
-function againWork({ name, log, handle }: LogFollowerParts): KindOfWork {
+function retryWork({ name, log, handle }: EntryJobsParts): KindOfWork {
   return {
     kind: kindOf(name),
     atOnce: 4,

@@ -13,7 +13,7 @@ import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import type { Job, NewJob } from '../work/jobs.ts';
-import { createLogFollower } from './log-follower.ts';
+import { createEntryJobs } from './entry-jobs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-follower-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -35,7 +35,7 @@ function actionOf(event: StoredEvent): string {
 
 /** Makes a job of each event, and fails at those whose action is Fail. */
 function followerOn(storage: Storage, isMended = () => false) {
-  return createLogFollower({
+  return createEntryJobs({
     name: 'watcher',
     from: 'Beginning',
     follows: storage.follows,
@@ -66,7 +66,7 @@ async function jobs({ work }: Storage): Promise<string[]> {
 }
 
 async function letters({ work }: Storage): Promise<Job[]> {
-  const rows = { way: 'Rising', beyond: undefined, limit: 10, isHeld: true, isTried: true } as const;
+  const rows = { way: 'Rising', beyond: undefined, limit: 10, isWaiting: true, isRetried: true } as const;
   return work.forTenant('acme').letters(rows);
 }
 
@@ -124,7 +124,7 @@ test('an entry that cannot be taken is set aside alone, and can be taken later',
   await storage.work.forTenant('acme').retry(letter!.jobId);
   const [claim] = await storage.work.claim({ ...CLAIM, kind: 'Followed.watcher' });
   const held = { signal: new AbortController().signal, progress() {} };
-  const outcome = await follower.work.handle(claim!.job, held);
+  const outcome = await follower.retryWork.handle(claim!.job, held);
   const { tenant, jobId } = claim!.job;
   await storage.work.finish([{ tenant, jobId, token: claim!.token, outcome }]);
   assert.deepEqual([await jobs(storage), await letters(storage)], [['acme [1,"Fail"]'], []]);

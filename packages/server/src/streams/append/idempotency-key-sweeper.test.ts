@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createFakeClock } from '../../runtime/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createTelemetry } from '../../telemetry.ts';
-import { startKeySweeper } from './key-sweeper.ts';
+import { startIdempotencyKeySweeper } from './idempotency-key-sweeper.ts';
 
 test('used-up keys are swept portion after portion, then again after some minutes', async () => {
   const clock = createFakeClock(0);
@@ -16,7 +16,13 @@ test('used-up keys are swept portion after portion, then again after some minute
   };
   const telemetry = createTelemetry({ clock, level: 'Error', form: 'json', secrets: [], write: () => {} });
   const random = createSystemRandom();
-  await using _ = startKeySweeper({ writer, steadyNowMs: () => clock.now() + 7, clock, random, telemetry });
+  await using _ = startIdempotencyKeySweeper({
+    writer,
+    steadyNowMs: () => clock.now() + 7,
+    clock,
+    random,
+    telemetry,
+  });
   for (let i = 0; i < 5; i++) await clock.advance(0);
   assert.deepEqual(sweeps, [7, 7, 7]);
   await clock.advance(10 * 60_000);
