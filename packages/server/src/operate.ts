@@ -79,7 +79,7 @@ async function keysOf(config: Config, tenantId?: TenantId | '*'): Promise<Stored
 
 export function rotateKey(config: Config, keyId: KeyId, graceMs: number): Promise<MadeKey> {
   return withAccess(config, async (access, cause) =>
-    access.keyChanges.rotate(await keyNamed(access, keyId), graceMs, cause),
+    access.keyChanges.rotate(await keyNamed(access, keyId), { graceMs, isSameCaller: true }, cause),
   );
 }
 

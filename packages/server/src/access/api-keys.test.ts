@@ -22,6 +22,7 @@ function record(facts: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
     expiresAtMs: undefined,
     revokedAtMs: undefined,
     replaces: undefined,
+    firstKeyId: undefined,
     replacedBy: undefined,
     uniqueName: undefined,
     hash: new Uint8Array(32),

@@ -39,6 +39,8 @@ export interface ApiKeyRecord {
   readonly revokedAtMs: number | undefined;
   /** The key that this one replaced. */
   readonly replaces: KeyId | undefined;
+  /** The first key of the chain of rotations that this one continues; undefined: the key itself. */
+  readonly firstKeyId: KeyId | undefined;
   /** The key that replaced this one. */
   readonly replacedBy: KeyId | undefined;
   /** No other key of its tenant has it; undefined: it needs none. */
@@ -128,29 +130,6 @@ export async function verifyKey(
   if (status === 'Active') return record;
   const how = status === 'Revoked' ? 'was revoked' : 'has expired';
   throw new AuditError('API_KEY_REVOKED', `The API key ${record.keyId} ${how}.`);
-}
-
-/**
- * The first key of a chain of rotations that ends with this one; the key itself, unless it was
- * made by a rotation. What a key replaces never changes, so what is found once is kept in `known`.
- */
-export async function firstKeyOf(
-  { keyId, replaces }: Pick<ApiKeyRecord, 'keyId' | 'replaces'>,
-  store: Pick<ApiKeys, 'find'>,
-  known: Map<KeyId, KeyId>,
-): Promise<KeyId> {
-  const newer = new Set<KeyId>();
-  let first = keyId;
-  let older = replaces;
-  // Rows that somebody has altered may replace each other in a circle.
-  while (older !== undefined && !known.has(first) && !newer.has(older)) {
-    newer.add(first);
-    first = older;
-    older = known.has(first) ? undefined : (await store.find(first))?.replaces;
-  }
-  first = known.get(first) ?? first;
-  for (const each of newer) known.set(each, first);
-  return first;
 }
 
 function checksumOf(stem: string): string {

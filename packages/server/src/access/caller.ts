@@ -1,6 +1,6 @@
 // The authenticated party of a call: what a verified credential says about its sender.
 
-import type { Classification, KeyId, Permission, TenantId } from '@tallystick/contract';
+import type { Classification, Permission, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from './api-keys.ts';
 import { clearanceOf, lower, type AccessRefusal, refusalsOf } from './roles.ts';
 
@@ -36,16 +36,14 @@ export interface TokenFacts {
 
 export type KeyGrants = Pick<ApiKeyRecord, 'tenantId' | 'roles' | 'scopes' | 'clearance'>;
 
-/** `firstKeyId` is the first key of its chain of rotations; the key itself if it was never rotated. */
 export function callerOfKey(
-  key: KeyGrants & Pick<ApiKeyRecord, 'keyId'>,
-  firstKeyId: KeyId = key.keyId,
+  key: KeyGrants & Pick<ApiKeyRecord, 'keyId'> & Partial<Pick<ApiKeyRecord, 'firstKeyId'>>,
 ): Caller {
   const { keyId, tenantId, roles, scopes, clearance } = key;
   const isPlatformKey = tenantId === '*';
   return {
     name: `key:${keyId}`,
-    identity: `key:${firstKeyId}`,
+    identity: `key:${key.firstKeyId ?? key.keyId}`,
     tenant: tenantId,
     namesTenant: false,
     clearance: clearanceOf(clearance, roles),

@@ -24,6 +24,7 @@ function keyFor(keyId: string, facts: Partial<ApiKeyRecord>): [string, ApiKeyRec
     expiresAtMs: undefined,
     revokedAtMs: undefined,
     replaces: undefined,
+    firstKeyId: undefined,
     replacedBy: undefined,
     uniqueName: undefined,
     hash: hashOfKey(key),
@@ -37,8 +38,14 @@ const [operatorKey, operator] = keyFor('01KE0000000000000000000001', { roles: ['
 const [otherKey, other] = keyFor('01KE0000000000000000000002', { roles: ['Admin'], tenantId: 'other' });
 const [platformKey, platform] = keyFor('01KE0000000000000000000003', { roles: ['Admin'], tenantId: '*' });
 const [revokedKey, revoked] = keyFor('01KE0000000000000000000004', { roles: ['Admin'], revokedAtMs: 1 });
-const [secondKey, second] = keyFor('01KE0000000000000000000005', { replaces: operator.keyId });
-const [thirdKey, third] = keyFor('01KE0000000000000000000006', { replaces: second.keyId });
+const [secondKey, second] = keyFor('01KE0000000000000000000005', {
+  replaces: operator.keyId,
+  firstKeyId: operator.keyId,
+});
+const [thirdKey, third] = keyFor('01KE0000000000000000000006', {
+  replaces: second.keyId,
+  firstKeyId: operator.keyId,
+});
 const kept = new Map(
   [
     [operatorKey, operator] as const,
@@ -49,8 +56,6 @@ const kept = new Map(
     [thirdKey, third] as const,
   ].map(([key, record]) => [Buffer.from(hashOfKey(key)).toString('hex'), record]),
 );
-
-const finds: string[] = [];
 
 const tokenFacts: TokenFacts = {
   issuer: 'tallystick',
@@ -73,10 +78,6 @@ const authenticate = createAuthenticate({
   uses: { used: ({ keyId }, nowMs) => void used.push(`${keyId} at ${nowMs}`) },
   keys: {
     findByHash: (hash) => Promise.resolve(kept.get(Buffer.from(hash).toString('hex'))),
-    find(keyId) {
-      finds.push(keyId);
-      return Promise.resolve([...kept.values()].find((record) => record.keyId === keyId));
-    },
   },
   tokens: {
     verify(token) {
@@ -181,7 +182,7 @@ test('the caller of a key is made once', async () => {
   assert.equal(caller.refusal('audit.platform.manage'), undefined);
 });
 
-test('a caller stays the same over rotations of its key, which are followed back once', async () => {
+test('a caller stays the same over rotations of its key', async () => {
   const byKey = (apiKey: string) => authenticate({ authorization: undefined, apiKey });
   const first = `key:${operator.keyId}`;
   for (const [key, record] of [
@@ -192,11 +193,6 @@ test('a caller stays the same over rotations of its key, which are followed back
     const { name, identity } = await byKey(key);
     assert.deepEqual([name, identity], [`key:${record.keyId}`, first]);
   }
-  assert.deepEqual(finds, [second.keyId, operator.keyId]);
-  // As after a change of any key.
-  kept.set(Buffer.from(hashOfKey(thirdKey)).toString('hex'), { ...third });
-  assert.equal((await byKey(thirdKey)).identity, first);
-  assert.equal(finds.length, 2);
 });
 
 test('a token is known by issuer and subject, not by its other claims or a key beside it', async () => {

@@ -2,9 +2,9 @@
 // one well-formed credential per header is refused; a header that was sent twice arrives joined by ", ", which fits
 // neither form. Neither messages nor diagnostics ever hold a credential.
 
-import { AuditError, type KeyId } from '@tallystick/contract';
+import { AuditError } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import { type ApiKeyRecord, type ApiKeys, firstKeyOf, hashOfKey, KEY_PREFIX, verifyKey } from './api-keys.ts';
+import { type ApiKeyRecord, type ApiKeys, hashOfKey, KEY_PREFIX, verifyKey } from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tokens } from './tokens.ts';
@@ -24,7 +24,7 @@ export interface Credentials {
 export type Authenticate = (credentials: Credentials) => Promise<Caller>;
 
 export interface CredentialParts {
-  readonly keys: Pick<ApiKeys, 'findByHash' | 'find'>;
+  readonly keys: Pick<ApiKeys, 'findByHash'>;
   readonly uses: Pick<KeyUses, 'used'>;
   readonly tokens: Tokens;
   readonly clock: Clock;
@@ -33,7 +33,6 @@ export interface CredentialParts {
 /** The characters of a bearer token (RFC 6750); the name of the scheme is read without regard to case. */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const HASHES_MAX = 10_000;
-const ROTATED_MAX = 10_000;
 const API_KEY = /^[\x21-\x7e]{1,200}$/;
 
 export function createAuthenticate({ keys, uses, tokens, clock }: CredentialParts): Authenticate {
@@ -43,12 +42,8 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
   // A key that sends many requests is hashed once. Only keys that work are kept, so strangers cannot fill the memory.
   const hashes = new Map<string, Uint8Array>();
 
-  // A key that sends many requests is followed back over its rotations once.
-  const firstKeys = new Map<KeyId, KeyId>();
-
-  const makeCaller = async (record: ApiKeyRecord): Promise<Caller> => {
-    if (firstKeys.size >= ROTATED_MAX) firstKeys.clear();
-    const caller = callerOfKey(record, await firstKeyOf(record, keys, firstKeys));
+  const makeCaller = (record: ApiKeyRecord): Caller => {
+    const caller = callerOfKey(record);
     callers.set(record, caller);
     return caller;
   };

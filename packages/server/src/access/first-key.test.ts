@@ -61,7 +61,7 @@ test('the successor of the key of the setting works for any value of the setting
   await using store = await setUp();
   await settleFirstKey(FIRST, store.parts);
   const old = (await store.keys.findByHash(hashOfKey(FIRST)))!;
-  const { key } = await store.changes.rotate(old, 0, cause);
+  const { key } = await store.changes.rotate(old, { graceMs: 0, isSameCaller: true }, cause);
   const { keyId } = old;
   assert.deepEqual(await settleFirstKey(FIRST, store.parts), { outcome: 'GivenButUseless', keyId });
   await verifyKey(key, store.keys, store.clock.now());

@@ -81,7 +81,9 @@ test('where the change cannot be written, it fails', async () => {
   const { record } = await create();
   state.logFails = true;
   await assert.rejects(changes.create(request, cause), { code: 'SERVICE_UNAVAILABLE' });
-  await assert.rejects(changes.rotate(record, 0, cause), { code: 'SERVICE_UNAVAILABLE' });
+  await assert.rejects(changes.rotate(record, { graceMs: 0, isSameCaller: true }, cause), {
+    code: 'SERVICE_UNAVAILABLE',
+  });
   await assert.rejects(changes.revoke(record, cause), { code: 'SERVICE_UNAVAILABLE' });
   assert.deepEqual([...versions], [[record.keyId, 1]]);
 });
@@ -89,7 +91,7 @@ test('where the change cannot be written, it fails', async () => {
 test('platform keys are of the installation, and leave their notices in its log', async () => {
   const { changes, create, changeRequests } = setUp();
   const { record } = await create({ tenantId: '*' });
-  const next = await changes.rotate(record, 0, cause);
+  const next = await changes.rotate(record, { graceMs: 0, isSameCaller: true }, cause);
   await changes.revoke(next.record, cause);
   assert.deepEqual(
     changeRequests.map(({ owner, writes }) => [owner, writes.map(({ notice }) => notice.action)]),
@@ -101,16 +103,16 @@ test('platform keys are of the installation, and leave their notices in its log'
   );
 });
 
-test('a rotated key has what the old one had, and lives as long as that one was meant to', async () => {
+test('a rotated key has what the old one had, and the same lifetime again', async () => {
   const { changes, create, clock, changeRequests } = setUp();
   const old = await create({ expiresAtMs: clock.now() + 90 * DAY_MS, uniqueName: 'the first' });
   await clock.advance(80 * DAY_MS);
-  const { record } = await changes.rotate(old.record, DAY_MS, cause);
-  const { keyId, createdAtMs, expiresAtMs, replaces, hash, uniqueName, ...same } = record;
+  const { record } = await changes.rotate(old.record, { graceMs: DAY_MS, isSameCaller: true }, cause);
+  const { keyId, createdAtMs, expiresAtMs, replaces, firstKeyId, hash, uniqueName, ...same } = record;
   assert.deepEqual(old.record, { ...old.record, ...same });
   assert.notEqual(keyId, old.record.keyId);
   assert.notDeepEqual(hash, old.record.hash);
-  assert.deepEqual([replaces, uniqueName], [old.record.keyId, undefined]);
+  assert.deepEqual([replaces, firstKeyId, uniqueName], [old.record.keyId, old.record.keyId, undefined]);
   assert.equal(expiresAtMs! - createdAtMs, 90 * DAY_MS);
   const { writes } = changeRequests.at(-1)!;
   assert.deepEqual(
@@ -133,7 +135,7 @@ test('a rotated key works until the grace period ends, or its own end if that is
     [undefined, clock.now() + 5000],
   ]) {
     const { record } = await create({ expiresAtMs });
-    await changes.rotate(record, 5000, cause);
+    await changes.rotate(record, { graceMs: 5000, isSameCaller: true }, cause);
     assert.equal(changeRequests.at(-1)!.writes[0]!.content['expiresAtMs'], expected);
   }
 });
@@ -141,7 +143,7 @@ test('a rotated key works until the grace period ends, or its own end if that is
 test('a key that is over, was rotated before, or is changed meanwhile is not rotated', async () => {
   const { changes, create, clock, changeRequests } = setUp();
   const { record } = await create();
-  const next = await changes.rotate(record, 0, cause);
+  const next = await changes.rotate(record, { graceMs: 0, isSameCaller: true }, cause);
   const gone: [ApiKeyRecord, RegExp][] = [
     [{ ...record, revokedAtMs: clock.now() }, /was revoked/],
     [{ ...record, expiresAtMs: clock.now() }, /has expired/],
@@ -149,14 +151,17 @@ test('a key that is over, was rotated before, or is changed meanwhile is not rot
     [record, /was changed by somebody else meanwhile/],
   ];
   for (const [old, message] of gone)
-    await assert.rejects(changes.rotate(old, 0, cause), { code: 'KEY_NOT_FOUND', message });
+    await assert.rejects(changes.rotate(old, { graceMs: 0, isSameCaller: true }, cause), {
+      code: 'KEY_NOT_FOUND',
+      message,
+    });
   assert.equal(changeRequests.length, 2);
 });
 
 test('each change is told to the operator with who asked for it, whom the notice does not name', async () => {
   const { changes, create, told } = setUp();
   const { record } = await create();
-  const next = await changes.rotate(record, 0, cause);
+  const next = await changes.rotate(record, { graceMs: 0, isSameCaller: true }, cause);
   await changes.revoke(next.record, cause);
   await create({ tenantId: '*' });
   const of = { tenant: 'acme', requestId: 'r-1', caller: cause.by };
@@ -173,7 +178,7 @@ test("the request's own key is used up by what makes a key, and says which one t
   const { changes, changeRequests } = setUp();
   const keyed = { ...cause, onceFor: (note: KeyId) => once('k', { note }) };
   const { record } = (await changes.create(request, keyed))!;
-  const next = await changes.rotate(record, 0, keyed);
+  const next = await changes.rotate(record, { graceMs: 0, isSameCaller: true }, keyed);
   await changes.revoke(next.record, keyed);
   assert.deepEqual(
     changeRequests.map((asked) => asked.once?.note),

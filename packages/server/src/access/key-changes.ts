@@ -18,7 +18,7 @@ export type KeyRequest = Pick<
   ApiKeyRecord,
   'tenantId' | 'name' | 'roles' | 'scopes' | 'clearance' | 'expiresAtMs'
 > &
-  Partial<Pick<ApiKeyRecord, 'uniqueName' | 'replaces'>>;
+  Partial<Pick<ApiKeyRecord, 'uniqueName' | 'replaces' | 'firstKeyId'>>;
 
 /** Who changes keys, and in which request. */
 export interface KeyChangeCause {
@@ -36,14 +36,20 @@ export interface MadeKey {
   readonly key: string;
 }
 
+export interface Rotation {
+  readonly graceMs: number;
+  /** Whether the new key is the same caller: it is then told of repeats of what the old one sent. */
+  readonly isSameCaller: boolean;
+}
+
 export interface KeyChanges {
   /** With `key` as the key itself, if it is given. Undefined where another key of the tenant has its unique name. */
   create(request: KeyRequest, cause: KeyChangeCause, key?: string): Promise<MadeKey | undefined>;
   /**
-   * The new key has what the old one had and lives as long as that one was meant to; the old one works on for
-   * `graceMs`. Throws KEY_NOT_FOUND for one that does not work any more or has been rotated before.
+   * The new key has what the old one had, and the same lifetime again; the old one works on for `graceMs`. Throws
+   * KEY_NOT_FOUND for one that does not work any more or has been rotated before.
    */
-  rotate(old: ApiKeyRecord, graceMs: number, cause: KeyChangeCause): Promise<MadeKey>;
+  rotate(old: ApiKeyRecord, rotation: Rotation, cause: KeyChangeCause): Promise<MadeKey>;
   /** The key is refused from now on; doing it again changes nothing. */
   revoke(record: ApiKeyRecord, cause: KeyChangeCause): Promise<void>;
 }
@@ -64,8 +70,10 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
 
   const make = (request: KeyRequest, { by }: KeyChangeCause, given?: string): MadeKey => {
-    const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces } = request;
-    const facts = { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces };
+    const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces, firstKeyId } =
+      request;
+    const granted = { tenantId, name, roles, scopes, clearance, expiresAtMs };
+    const facts = { ...granted, uniqueName, replaces, firstKeyId };
     const keyId = nextId();
     const key = given ?? makeKey(keyId, random);
     const made = { keyId, createdAtMs: clock.now(), createdBy: by, hash: hashOfKey(key), version: 1 };
@@ -79,7 +87,7 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
       if (refused?.status === 'Stale') throw new Error(`the key ${made.record.keyId} is there already`);
       return refused === undefined ? made : undefined;
     },
-    async rotate(old, graceMs, cause) {
+    async rotate(old, { graceMs, isSameCaller }, cause) {
       const nowMs = clock.now();
       const gone = (why: string) => new AuditError('KEY_NOT_FOUND', `The API key ${old.keyId} ${why}.`);
       const status = keyStatus(old, nowMs);
@@ -87,7 +95,11 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
       if (old.replacedBy !== undefined) throw gone(`was rotated before; ${old.replacedBy} took its place`);
       const lifetimeMs = old.expiresAtMs === undefined ? undefined : old.expiresAtMs - old.createdAtMs;
       const expiresAtMs = lifetimeMs === undefined ? undefined : Math.min(nowMs + lifetimeMs, LATEST_MS);
-      const made = make({ ...old, expiresAtMs, replaces: old.keyId, uniqueName: undefined }, cause);
+      const firstKeyId = isSameCaller ? (old.firstKeyId ?? old.keyId) : undefined;
+      const made = make(
+        { ...old, expiresAtMs, replaces: old.keyId, firstKeyId, uniqueName: undefined },
+        cause,
+      );
       const ended = {
         ...old,
         version: old.version + 1,

@@ -5,6 +5,7 @@
 import {
   type Answer,
   AuditError,
+  CLASSIFICATIONS,
   type InputOf,
   KEY_GRACE_DEFAULT,
   type KeyId,
@@ -76,7 +77,10 @@ export function createKeyOperations(parts: KeyOperationParts) {
     checkGrants(call, old);
     const nowMs = clock.now();
     const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? KEY_GRACE_DEFAULT) - nowMs;
-    const made = await changes.rotate(old, graceMs, causeOf(call));
+    // Otherwise a caller that may rotate a key could find out by guessing what it has sent.
+    const caller = callerOf(call);
+    const isSameCaller = caller.name === `key:${old.keyId}` || caller.clearance === CLASSIFICATIONS.at(-1);
+    const made = await changes.rotate(old, { graceMs, isSameCaller }, causeOf(call));
     return { ...shown(made.record), key: made.key };
   };
 

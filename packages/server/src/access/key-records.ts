@@ -50,6 +50,7 @@ interface KeyContent {
   readonly expiresAtMs?: number;
   readonly revokedAtMs?: number;
   readonly replaces?: KeyId;
+  readonly firstKeyId?: KeyId;
   readonly replacedBy?: KeyId;
   readonly uniqueName?: string;
 }
@@ -72,6 +73,7 @@ function keyIn({ owner, id, version, body, lookup }: StoredRecord): ApiKeyRecord
     expiresAtMs: content.expiresAtMs,
     revokedAtMs: content.revokedAtMs,
     replaces: content.replaces,
+    firstKeyId: content.firstKeyId,
     replacedBy: content.replacedBy,
     uniqueName: content.uniqueName,
   };

@@ -2,7 +2,7 @@
 // removes the rows. It does so only once: where the log of the installation was anchored before, such rows are not of an
 // older version, and write access to the database must not be enough to add a key that counts.
 
-import type { TenantId } from '@tallystick/contract';
+import type { KeyId, TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import { type ChangeRecords, type RecordWrite, recordsOf } from '../records/change.ts';
 import type { Random } from '../runtime/random.ts';
@@ -10,7 +10,7 @@ import type { ApiKeyRecord, ApiKeys } from './api-keys.ts';
 import { contentOfKey, KEY_KIND } from './key-records.ts';
 
 /** A row of the old table. */
-export type OlderKey = Omit<ApiKeyRecord, 'replacedBy' | 'uniqueName' | 'version'>;
+export type OlderKey = Omit<ApiKeyRecord, 'replacedBy' | 'firstKeyId' | 'uniqueName' | 'version'>;
 
 export interface OlderKeyStore {
   list(): Promise<readonly OlderKey[]>;
@@ -33,12 +33,14 @@ export async function adoptOlderKeys({ older, keys, change, random }: OlderKeyPa
   const requestId = random.uuid();
   for (const [owner, own] of Map.groupBy(found, ({ tenantId }) => tenantId)) {
     const replacedBy = new Map(own.map(({ keyId, replaces }) => [replaces, keyId]));
+    const byId = new Map(own.map((key) => [key.keyId, key]));
     const missing: OlderKey[] = [];
     // A start that was cut short may have made some of them.
     for (const key of own) if ((await keys.find(key.keyId)) === undefined) missing.push(key);
     for (let i = 0; i < missing.length; i += AT_ONCE_MAX) {
       const writes = missing.slice(i, i + AT_ONCE_MAX).map((key) => {
-        const more = { replacedBy: replacedBy.get(key.keyId), uniqueName: undefined, version: 1 };
+        const chain = { replacedBy: replacedBy.get(key.keyId), firstKeyId: firstOf(key, byId) };
+        const more = { ...chain, uniqueName: undefined, version: 1 };
         return adoption({ ...key, ...more }, requestId);
       });
       // Refused if another node was faster.
@@ -47,6 +49,26 @@ export async function adoptOlderKeys({ older, keys, change, random }: OlderKeyPa
     await older.remove(owner);
   }
   return found.length;
+}
+
+/** Where the rotations that led to this key began. */
+function firstOf(key: OlderKey, byId: ReadonlyMap<KeyId, OlderKey>): KeyId | undefined {
+  const newer = new Set<OlderKey>();
+  let first = key;
+  // Rows that somebody has altered may replace each other in a circle.
+  for (
+    let older = byOlder(key, byId);
+    older !== undefined && !newer.has(older);
+    older = byOlder(older, byId)
+  ) {
+    newer.add(first);
+    first = older;
+  }
+  return first === key ? undefined : first.keyId;
+}
+
+function byOlder({ replaces }: OlderKey, byId: ReadonlyMap<KeyId, OlderKey>): OlderKey | undefined {
+  return replaces === undefined ? undefined : byId.get(replaces);
 }
 
 function adoption(key: ApiKeyRecord, requestId: string): RecordWrite {

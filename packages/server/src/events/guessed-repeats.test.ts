@@ -244,6 +244,23 @@ function describeRepeats(backend: string, settings: () => Promise<Readonly<Recor
       assert.equal((await stage.outsider.post(INGEST, early)).code, '409 EVENT_ID_CONFLICT');
     });
 
+    it('a key that is rotated by somebody who may see less is another caller', async () => {
+      const admin = adminCaller(stage.app, TENANT);
+      const made = async (scopes: string[]) =>
+        keyed(
+          stage.app,
+          await admin.post(KEYS, { name: 'test', tenantId: TENANT, scopes, clearance: 'Internal' }),
+        );
+      const [manager, writer] = [await made(['audit:keys', 'audit:write']), await made(['audit:write'])];
+      const event = eventOf(newId(), RIGHT, 'Secret');
+      assert.equal((await writer.post(INGEST, event)).code, '201');
+      assert.equal((await writer.post(INGEST, event)).code, '200');
+      const told = await manager.post(`${KEYS}/${writer.keyId}/rotate`, { gracePeriod: 'PT1H' });
+      assert.equal(told.code, '201', told.text);
+      assert.equal((await keyed(stage.app, told).post(INGEST, event)).code, '409 EVENT_ID_CONFLICT');
+      assert.equal((await writer.post(INGEST, event)).code, '200');
+    });
+
     it('of two callers at once under one key one stores, and the other is refused for any body', async () => {
       for (const pin of [RIGHT, WRONG]) {
         const headers = newKey();

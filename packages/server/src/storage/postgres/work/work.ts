@@ -9,7 +9,7 @@ import { workStoreOn } from '../../work/work-store.ts';
 import { ALL_TENANTS, type Database, type Scope, type Statement, statement } from '../connection/database.ts';
 
 export const JOB_STATEMENTS = jobStatements<Statement>({
-  now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  now: '(extract(epoch FROM statement_timestamp()) * 1000)::bigint',
   skipLocked: ' FOR UPDATE SKIP LOCKED',
   lockLane: `SELECT pg_try_advisory_xact_lock(
     hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,
