@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { List, Tenant } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
@@ -216,4 +217,24 @@ test('a key of a suspended tenant can still be revoked', async () => {
   const headers = { 'X-API-Key': PLATFORM_KEY, 'X-Tenant-Id': 'acme' };
   const path = `${app.url}/api/v1/admin/api-keys/${body.keyId}`;
   assert.equal((await fetch(path, { method: 'DELETE', headers })).status, 204);
+});
+
+test('a tenant whose record was altered is served again only with all its settings', async () => {
+  await create({ tenantId: 'altered', region: 'eu', fourEyes: true, defaultClassification: 'Secret' });
+  {
+    using db = openRunningJournal(app.dataDirectory);
+    db.exec(
+      "UPDATE records SET mac = zeroblob(32) WHERE kind = 'Tenant' AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'altered')",
+    );
+    db.exec("UPDATE meta SET value = 'another' WHERE name = 'records_version'");
+  }
+  const read = () => ask('GET', '/admin/tenants/altered');
+  await until(async () => (await read()).body.status === 'Suspended');
+  const put = (settings: object) => ask('PUT', '/admin/tenants/altered', settings, { 'If-Match': '"1"' });
+  assert.equal((await put({ status: 'Active' })).code, '422 VALIDATION_FAILED');
+  const all = { tier: 'Standard', region: 'eu', status: 'Active', defaultClassification: 'Secret' };
+  assert.equal((await put({ ...all, fourEyes: true })).code, '422 VALIDATION_FAILED');
+  const { code, body } = await put({ ...all, fourEyes: true, defaultRetention: 'P30Y' });
+  assert.deepEqual([code, body.region, body.fourEyes, body.version], ['200', 'eu', true, 2]);
+  assert.equal((await read()).body.status, 'Active');
 });

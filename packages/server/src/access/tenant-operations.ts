@@ -69,6 +69,7 @@ export function createTenantOperations(parts: TenantOperationParts) {
           for (let attempt = 1; ; attempt++) {
             const tenant = await found(tenantId);
             requireMatch(ifMatch, tenant.version);
+            if (tenant.isAltered === true) requireAll(settings);
             const changed = await put(call, tenant, settingsOf(tenant, settings), parts);
             if (changed !== undefined) return { kind: 'Done', body: showTenant(changed) };
             if (attempt === ATTEMPTS_MAX)
@@ -131,7 +132,25 @@ async function put(
   });
   const once = onceOf(call, tenant, idempotencyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
   const result = recordsOf(await access.change({ owner, writes: [write], correlationId, once }));
-  return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs };
+  return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs, isAltered: false };
+}
+
+const SETTINGS = [
+  'tier',
+  'region',
+  'status',
+  'defaultClassification',
+  'defaultRetention',
+  'fourEyes',
+] as const;
+
+/** Of an altered record no setting can be kept: the usual ones in its place might protect less. */
+function requireAll(update: TenantUpdate): void {
+  const issue =
+    'must be given: the record of the tenant was altered outside of the service, so no setting of it can be kept';
+  const details = SETTINGS.filter((name) => update[name] === undefined).map((field) => ({ field, issue }));
+  if (details.length > 0)
+    throw new AuditError('VALIDATION_FAILED', `${details[0]!.field} ${issue}.`, { details });
 }
 
 type TenantUpdate = Partial<Omit<TenantSettings, 'region'>> & { readonly region?: string | null };

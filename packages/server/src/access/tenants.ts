@@ -28,6 +28,8 @@ export interface TenantRecord extends TenantSettings {
   readonly updatedAtMs: number;
   /** Of its settings; 0 for the usual ones. */
   readonly version: number;
+  /** Its record is not one of this installation's: nobody knows its settings, and it is not served. */
+  readonly isAltered?: boolean;
 }
 
 /** As a backend keeps it. */
@@ -71,9 +73,9 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
   const tenantOf = async ({ settings, ...facts }: StoredTenant): Promise<TenantRecord> => {
     if (settings === undefined) return { ...facts, ...USUAL, version: 0, updatedAtMs: facts.createdAtMs };
     const genuine = await kept.genuine(settings);
-    // Its record was altered in the database: the tenant is not served.
-    const trusted = genuine === undefined ? UNTRUSTED : settingsIn(genuine);
-    return { ...facts, updatedAtMs: facts.createdAtMs, ...trusted, version: settings.version };
+    const { version } = settings;
+    if (genuine !== undefined) return { ...facts, ...settingsIn(genuine), version };
+    return { ...facts, updatedAtMs: facts.createdAtMs, ...UNTRUSTED, version, isAltered: true };
   };
   const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
     kept.get(`tenant ${tenantId}`, async () => {

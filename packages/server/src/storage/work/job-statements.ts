@@ -6,6 +6,8 @@
 export interface Dialect<S> {
   /** An expression. */
   readonly now: string;
+  /** An expression: the value of a column that holds an earlier moment, or now where it is NULL. */
+  readonly orNow: (column: string) => string;
   /** Appended to a SELECT: skips rows that another transaction has locked. */
   readonly skipLocked: string;
   /** Whether this transaction has a lane alone until its end, by kind, tenant and lane; undefined: there is one writer. */
@@ -95,7 +97,7 @@ function reading<S>({ now, prepare }: Dialect<S>) {
   };
 }
 
-function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
+function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) {
   const isDue = `state IN ('Later', 'Held') AND wake_ms <= ${now}`;
   return {
     due: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isDue} ORDER BY wake_ms LIMIT $1`),
@@ -115,7 +117,7 @@ function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
          SELECT job_id FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Waiting'
          ORDER BY wake_ms, job_id LIMIT $4${skipLocked})
        UPDATE jobs SET state = 'Held', wake_ms = ${now} + $5, token = token + 1, attempts = attempts + 1,
-         started_ms = coalesce(started_ms, ${now})
+         started_ms = ${orNow('started_ms')}
        WHERE tenant_id = $2 AND job_id IN (SELECT job_id FROM first)
        RETURNING ${JOB}`,
     ),
@@ -123,7 +125,7 @@ function claiming<S>({ now, skipLocked, lockLane, prepare }: Dialect<S>) {
 }
 
 /** Statements for jobs whose lease ends, and for jobs that are no longer needed. */
-function ending<S>({ now, prepare }: Dialect<S>) {
+function ending<S>({ now, orNow, prepare }: Dialect<S>) {
   const held = "tenant_id = $1 AND job_id = $2 AND token = $3 AND state = 'Held'";
   const isOver = `expires_ms <= ${now}`;
   return {
@@ -142,11 +144,11 @@ function ending<S>({ now, prepare }: Dialect<S>) {
     ),
     fail: prepare(
       `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, reason = $5,
-         first_failed_ms = coalesce(first_failed_ms, ${now}), last_failed_ms = ${now} WHERE ${held}`,
+         first_failed_ms = ${orNow('first_failed_ms')}, last_failed_ms = ${now} WHERE ${held}`,
     ),
     bury: prepare(
       `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, expires_ms = ${now} + $5,
-         first_failed_ms = coalesce(first_failed_ms, ${now}), last_failed_ms = ${now} WHERE ${held}`,
+         first_failed_ms = ${orNow('first_failed_ms')}, last_failed_ms = ${now} WHERE ${held}`,
     ),
     over: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isOver} ORDER BY expires_ms LIMIT $1`),
     sweep: prepare(`DELETE FROM jobs WHERE ${OF_ONE} AND ${isOver}`),

@@ -8,8 +8,12 @@ import { JobTables } from '../../work/job-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
 import { ALL_TENANTS, type Database, type Scope, type Statement, statement } from '../connection/database.ts';
 
+// Citus takes no volatile function in an UPDATE, and none that depends on the moment inside of COALESCE.
+const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
+
 export const JOB_STATEMENTS = jobStatements<Statement>({
-  now: '(extract(epoch FROM statement_timestamp()) * 1000)::bigint',
+  now: NOW,
+  orNow: (column) => `least(${column}, ${NOW})`,
   skipLocked: ' FOR UPDATE SKIP LOCKED',
   lockLane: `SELECT pg_try_advisory_xact_lock(
     hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,

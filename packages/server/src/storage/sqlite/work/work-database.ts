@@ -45,6 +45,7 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
       this.#db.function('now_ms', () => Math.floor(nowMs()));
       this.statements = jobStatements<StatementSync>({
         now: 'now_ms()',
+        orNow: (column) => `coalesce(${column}, now_ms())`,
         skipLocked: '',
         lockLane: undefined,
         prepare: (text) => this.#db.prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
