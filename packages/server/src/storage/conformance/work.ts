@@ -106,6 +106,29 @@ export const workClaims: Claims = {
     assert.ok((await jobs.find(first)) !== undefined);
   },
 
+  'a job whose idempotency key is in force stays, however many others are done': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    const facts = { operation: 'streams.verify', classification: 'Public', answer: '{}' } as const;
+    const add = async (key: string, expiresAtMs: number) => {
+      const once = { ...facts, key, fingerprint: fingerprint(1), expiresAtMs };
+      const job = jobOf({ once });
+      assert.equal((await jobs.enqueue(job, { doneMax: 0 })).status, 'Enqueued');
+      return job.jobId;
+    };
+    const nowMs = Date.now();
+    const ids = [await add('past', nowMs - DAY_MS), await add('in force', nowMs + DAY_MS)];
+    for (const claim of await storage.work.claim(WISH))
+      assert.ok(await finish(storage, claim, { status: 'Done', keepMs: DAY_MS }));
+    await add('next', nowMs + DAY_MS);
+    const found = await Promise.all(ids.map((id) => jobs.find(id)));
+    assert.deepEqual(
+      found.map((job) => job?.state),
+      [undefined, 'Done'],
+    );
+    assert.equal((await jobs.usedKey('streams.verify', 'in force', nowMs))?.job.jobId, ids[1]);
+  },
+
   'of jobs with one unique key there is one until it is done': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     const { work } = storage;

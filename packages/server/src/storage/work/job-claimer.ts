@@ -145,13 +145,11 @@ async function offerInTurn(
   while (left > 0 && offered.size < OFFERED_MAX) {
     const names = (await after(turn, left)).filter((name) => !offered.has(name));
     if (names.length === 0) break;
-    await splitFairly(names, left, async (name, most) => {
+    left = await splitFairly(names, left, async (name, most) => {
       offered.add(name);
       // One that is offered more in a second round has had its turn already.
       if (turn === undefined || names.indexOf(name) >= names.indexOf(turn)) turn = name;
-      const taken = await take(name, most);
-      left -= taken;
-      return taken;
+      return take(name, most);
     });
   }
   return turn;

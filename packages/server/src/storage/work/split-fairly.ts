@@ -1,18 +1,18 @@
 // Shares a quantity fairly: each gets as much as any other, and the part that one does not need goes to the others.
 
-/** `take` returns the amount taken of the amount offered. One that took less gets no further offers. */
+/** `take` returns the amount taken of the amount offered. One that took less gets no further offers. Returns the amount left. */
 export async function splitFairly<T>(
   takers: readonly T[],
   amount: number,
   take: (taker: T, most: number) => Promise<number>,
-): Promise<void> {
+): Promise<number> {
   let left = amount;
   let remaining = takers;
   while (left > 0 && remaining.length > 0) {
     const share = Math.ceil(left / remaining.length);
     const next: T[] = [];
     for (const taker of remaining) {
-      if (left === 0) return;
+      if (left === 0) return 0;
       const most = Math.min(share, left);
       const had = await take(taker, most);
       left -= had;
@@ -20,4 +20,5 @@ export async function splitFairly<T>(
     }
     remaining = next;
   }
+  return left;
 }
