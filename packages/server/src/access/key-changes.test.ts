@@ -4,7 +4,7 @@ import { AuditError, type KeyId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import type { ChangeRequest } from '../records/change.ts';
 import type { StoredRecord } from '../records/records.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { once } from '../storage/conformance/claims.ts';

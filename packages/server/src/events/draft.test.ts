@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { encodeEvent } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { createUlids } from '../runtime/ids.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { createTestJudge, soundEvent } from '../testing/event-judge.ts';

@@ -12,7 +12,7 @@ import { draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../../conforma
 import { changeOf, nextVersion, recordOf } from '../../conformance/records.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
 import { ALL_TENANTS, Database, SCHEMA, statement } from '../connection/database.ts';
-import { createLog } from '../log/log.ts';
+import { createLog } from '../../../testing/postgres-log.ts';
 import { settleInstallation } from './meta.ts';
 import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from './migrate.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
