@@ -11,7 +11,7 @@ import type { TrustedKey } from './notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import { ToldRecords } from './records.ts';
-import type { EpochRow, RecordReference, StoredRows, StoredTenant } from './stored-rows.ts';
+import type { EpochRow, RecordReference, StoredRows, TenantRow } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
 
 /** Heads that are remembered outside the store, by origin. */
@@ -53,7 +53,7 @@ export class TenantCheck<Tenant> {
    * Yields the number of checked entries, and adds every log that it reaches to `logs`, which shows the progress when
    * it throws EvidenceError at the first fault.
    */
-  *run(stored: StoredTenant<Tenant>, logs: CheckedLog[]): Resumable<TenantResult, number> {
+  *run(stored: TenantRow<Tenant>, logs: CheckedLog[]): Resumable<TenantResult, number> {
     const { store, resources, keys } = this.#parts;
     const { tenant } = stored;
     const epochs = yield* awaited(store.epochs(tenant));
@@ -130,7 +130,7 @@ export class TenantCheck<Tenant> {
   }
 
   #factsOf(
-    { tenant, tenantId }: StoredTenant<Tenant>,
+    { tenant, tenantId }: TenantRow<Tenant>,
     epochs: readonly EpochRow[],
     log: number,
     entriesBefore: number,

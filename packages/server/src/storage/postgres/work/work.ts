@@ -6,7 +6,13 @@ import { jobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope } from '../../work/job-database.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
-import { ALL_TENANTS, type Database, type Scope, type Statement, statement } from '../connection/database.ts';
+import {
+  ALL_TENANTS,
+  type Database,
+  type DatabaseScope,
+  type Statement,
+  statement,
+} from '../connection/database.ts';
 
 export const JOB_STATEMENTS = jobStatements<Statement>({
   now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
@@ -35,7 +41,7 @@ function isRead(scope: JobScope): boolean {
   return scope !== 'All' && scope.isRead === true;
 }
 
-function scopeOf(scope: JobScope): Scope {
+function scopeOf(scope: JobScope): DatabaseScope {
   if (scope === 'All') return ALL_TENANTS;
   return { role: scope.isRead ? 'Reader' : 'Writer', tenants: [scope.tenant] };
 }
