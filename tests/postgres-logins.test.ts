@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import {
   ALL_TENANTS,
   Database,
-  type Scope,
+  type DatabaseScope,
   statement,
 } from '../packages/server/src/storage/postgres/connection/database.ts';
 import { TENANT_TABLES } from '../packages/server/src/storage/postgres/schema/rights.ts';
@@ -196,7 +196,7 @@ it('an installation with one user is divided while it serves, as the page says',
 });
 
 /** The tenants whose rows a role finds in each table that it may read, by the user of `url` alone. */
-async function tenantsSeen(url: string, scope: Scope): Promise<Map<string, unknown[]>> {
+async function tenantsSeen(url: string, scope: DatabaseScope): Promise<Map<string, unknown[]>> {
   await using database = new Database({ url, connectionsMax: 1 });
   const seen = new Map<string, unknown[]>();
   for (const [table, rights] of Object.entries(TENANT_TABLES)) {

@@ -5,7 +5,7 @@
 
 import { Client } from 'pg';
 import { SCHEMA } from '../../packages/server/src/storage/postgres/connection/database.ts';
-import { ROLES, TENANTS_SETTING } from '../../packages/server/src/storage/postgres/schema/rights.ts';
+import { DATABASE_ROLES, TENANTS_SETTING } from '../../packages/server/src/storage/postgres/schema/rights.ts';
 import { percentile } from '../measure.ts';
 import { copyIn, copyOut } from './copy.ts';
 import type { LoadSeen } from './load.ts';
@@ -41,7 +41,7 @@ async function run({ from, tenant, to, durationMs }: StagedCopy): Promise<LoadSe
     'SELECT DISTINCT content_month AS month FROM contents',
   );
   for (const { month } of months.rows) await target.query('SELECT ensure_content_month($1)', [month]);
-  await target.query(`SET ROLE ${ROLES.Writer}`);
+  await target.query(`SET ROLE ${DATABASE_ROLES.Writer}`);
   await target.query(STAGE);
   const latencies: number[] = [];
   const started = Date.now().toString(36);

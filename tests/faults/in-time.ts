@@ -2,7 +2,7 @@
 // at one time and started at another.
 
 import type { Overrides } from '../../packages/server/src/app/surroundings.ts';
-import { createFakeClock, type FakeClock } from '../../packages/server/src/runtime/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../packages/server/src/testing/fake-clock.ts';
 import { startTestApp } from '../../packages/server/src/testing/test-app.ts';
 import { type Ask, Client, event, type Reply } from './client.ts';
 import { KEY } from './running.ts';

@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { type ApiKey, AuditError, type KeyId, type TenantId } from '@tallystick/contract';
 import { type ApiKeyRecord, showKey } from './access/api-keys.ts';
 import { type Access, createAccess } from './access/access.ts';
-import type { KeyChangeCause, KeyRequest, MadeKey } from './access/key-changes.ts';
+import type { KeyChangeCause, KeySettings, MadeKey } from './access/key-changes.ts';
 import { createApiKeys } from './access/key-records.ts';
 import type { TokenRequest } from './access/local-issuer.ts';
 import { ConfigError } from './config/config-error.ts';
@@ -38,7 +38,7 @@ import type { Storage } from './storage/storage.ts';
 import { createSequencer } from './streams/append/sequencer.ts';
 import { isSigned } from './streams/anchor/unanchored.ts';
 
-export interface NewKey extends Omit<KeyRequest, 'expiresAtMs'> {
+export interface NewKey extends Omit<KeySettings, 'expiresAtMs'> {
   /** Undefined: until it is revoked. */
   readonly lifetimeMs: number | undefined;
 }

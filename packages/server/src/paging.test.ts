@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { AuditError, type Page } from '@tallystick/contract';
 import { createCursors } from './gateway/cursors.ts';
 import { type Cursors, isIndex, type PagedInput, readPage } from './paging.ts';
-import { createFakeClock } from './runtime/fake-clock.ts';
+import { createFakeClock } from './testing/fake-clock.ts';
 import { TENANT, testCall } from './testing/test-call.ts';
 
 const cursors: Cursors = createCursors({

@@ -38,7 +38,7 @@ import {
   withoutCredentials,
 } from '../verify/verify-store.ts';
 
-export const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
+const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
 
 interface Options extends StoreOptions, LogOptions {
   readonly json?: true;

@@ -23,7 +23,7 @@ export interface HttpWitness {
 }
 
 /** 63 hashes are under 3 KB; the rest is for signatures, ten of the largest kind known and more. */
-export const REQUEST_BYTES_MAX = 64 * 1024;
+const REQUEST_BYTES_MAX = 64 * 1024;
 /** What is too long is read and dropped up to here: a connection that is closed over unread bytes loses its answer. */
 const DRAINED_BYTES_MAX = 1024 * 1024;
 const REQUEST_MS_MAX = 10_000;

@@ -11,7 +11,7 @@ import { CannotRun } from '../cannot-run.ts';
 import { syncFolder, writeSynced } from '../durable-file.ts';
 import { HEADS_FILE, type Heads, openHeads } from './heads.ts';
 
-export const WITNESS_KEY_FILE = 'witness-key.pem';
+const WITNESS_KEY_FILE = 'witness-key.pem';
 
 export interface WitnessData extends Disposable {
   readonly heads: Heads;

@@ -22,7 +22,6 @@ export const CONDITION_OPERATORS = [
   'startsWith',
   'exists',
 ] as const;
-export type ConditionOperator = (typeof CONDITION_OPERATORS)[number];
 
 export type ConditionValue = string | number | boolean | null;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, type Permission } from '@tallystick/contract';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { type ApiKeyRecord, hashOfKey, makeKey } from './api-keys.ts';
 import { type Caller, callerOfToken, type TokenFacts } from './caller.ts';

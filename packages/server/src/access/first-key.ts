@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import { type ApiKeyRecord, type ApiKeys, hashOfKey, keyStatus } from './api-keys.ts';
-import { type KeyChangeCause, type KeyChanges, type KeyRequest, SYSTEM } from './key-changes.ts';
+import { type KeyChangeCause, type KeyChanges, type KeySettings, SYSTEM } from './key-changes.ts';
 
 export interface FirstKeyParts {
   readonly keys: ApiKeys;
@@ -66,7 +66,7 @@ function isMadeBySetting({ name, createdBy, replaces }: ApiKeyRecord): boolean {
   return name === GIVEN_NAME && createdBy === SYSTEM && replaces === undefined;
 }
 
-function platformAdmin(name: string, uniqueName: string): KeyRequest {
+function platformAdmin(name: string, uniqueName: string): KeySettings {
   const facts = { roles: ['Admin'], scopes: [], clearance: undefined, expiresAtMs: undefined } as const;
   return { tenantId: '*', name, uniqueName, ...facts };
 }

@@ -4,18 +4,18 @@ import { AuditError, type KeyId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import type { ChangeRequest } from '../records/change.ts';
 import type { StoredRecord } from '../records/records.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { once } from '../storage/conformance/claims.ts';
 import type { Facts } from '../telemetry.ts';
 import { TENANT } from '../testing/test-call.ts';
 import { type ApiKeyRecord, hashOfKey, keyIdIn } from './api-keys.ts';
-import { createKeyChanges, type KeyRequest, type MadeKey } from './key-changes.ts';
+import { createKeyChanges, type KeySettings, type MadeKey } from './key-changes.ts';
 
 const DAY_MS = 86_400_000;
 const cause = { by: 'key:01KE0000000000000000000042', requestId: 'r-1', correlationId: 'order-7' };
-const request: KeyRequest = {
+const request: KeySettings = {
   tenantId: 'acme',
   name: 'ci',
   roles: ['Operator'],
@@ -54,7 +54,7 @@ function setUp() {
       return { status: 'Done', records: asked.writes.map(({ id }) => ({ id }) as StoredRecord) };
     },
   });
-  const create = async (more: Partial<KeyRequest> = {}): Promise<MadeKey> =>
+  const create = async (more: Partial<KeySettings> = {}): Promise<MadeKey> =>
     (await changes.create({ ...request, ...more }, cause))!;
   return { clock, changeRequests, versions, state, told, changes, create };
 }

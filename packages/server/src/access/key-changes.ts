@@ -14,7 +14,7 @@ import { contentOfKey, KEY_KIND } from './key-records.ts';
 import type { TenantRecord } from './tenants.ts';
 
 /** The properties of a new key. */
-export type KeyRequest = Pick<
+export type KeySettings = Pick<
   ApiKeyRecord,
   'tenantId' | 'name' | 'roles' | 'scopes' | 'clearance' | 'expiresAtMs'
 > &
@@ -44,7 +44,7 @@ export interface Rotation {
 
 export interface KeyChanges {
   /** With `key` as the key itself, if it is given. Undefined where another key of the tenant has its unique name. */
-  create(request: KeyRequest, cause: KeyChangeCause, key?: string): Promise<MadeKey | undefined>;
+  create(request: KeySettings, cause: KeyChangeCause, key?: string): Promise<MadeKey | undefined>;
   /**
    * The new key has what the old one had, and the same lifetime again; the old one works on for `graceMs`. Throws
    * KEY_NOT_FOUND for one that does not work any more or has been rotated before.
@@ -69,7 +69,7 @@ export interface KeyChangeParts {
 export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
 
-  const make = (request: KeyRequest, { by }: KeyChangeCause, given?: string): MadeKey => {
+  const make = (request: KeySettings, { by }: KeyChangeCause, given?: string): MadeKey => {
     const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces, firstKeyId } =
       request;
     const granted = { tenantId, name, roles, scopes, clearance, expiresAtMs };

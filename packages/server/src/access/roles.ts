@@ -61,9 +61,9 @@ export function higher(a: Classification, b: Classification): Classification {
   return lower(a, b) === a ? b : a;
 }
 
-export const isRole = isOneOf(ROLE_NAMES);
-export const isScope = isOneOf(SCOPES);
-export const isPermission = isOneOf(PERMISSION_NAMES);
+const isRole = isOneOf(ROLE_NAMES);
+const isScope = isOneOf(SCOPES);
+const isPermission = isOneOf(PERMISSION_NAMES);
 export const isClassification = isOneOf(CLASSIFICATIONS);
 
 function isOneOf<T extends string>(names: readonly T[]): (name: unknown) => name is T {

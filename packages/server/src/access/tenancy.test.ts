@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, operationNamed, type TenantId } from '@tallystick/contract';
 import { admitTenant, provideTenant } from '../gateway/tenant-state.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createTenancy } from './tenancy.ts';
 import type { TenantRecord, Tenants } from './tenants.ts';
 

@@ -5,7 +5,7 @@ import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
 import { type JWTPayload, SignJWT } from 'jose';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createLocalIssuer, LOCAL_ISSUER, signToken, type TokenRequest } from './local-issuer.ts';
 import { TOKEN_LIFETIME_SECONDS_MAX } from './token-lifetime.ts';
 import { createTokens, type Issuer } from './tokens.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operationNamed } from '@tallystick/contract';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createMeter } from './meter.ts';
 
 const INGEST = operationNamed('events.ingest');

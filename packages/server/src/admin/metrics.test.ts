@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MetricsReport } from '@tallystick/contract';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { testCall } from '../testing/test-call.ts';
 import { createHealth } from './health.ts';
 import { createLifecycle } from './lifecycle.ts';

@@ -87,7 +87,7 @@ test('an event of the schema is stored; under its own id it is a repeat, however
       assert.equal((await acme.ingest(sent)).status, 201);
       if (!('eventId' in sent)) return;
       repeated += 1;
-      // A null is absent, and makes the judge read the event.
+      // A null is absent, and makes validation parse the event.
       const absent = Object.fromEntries(
         ['context', 'payload', 'outcome'].filter((name) => !(name in sent)).map((name) => [name, null]),
       );

@@ -1,5 +1,5 @@
 // A batch as it came, taken apart: the envelope, and the events, each with the rules of JSON that it breaks. A fault
-// of the envelope, or outside of any event, refuses the whole batch; the events are judged all the same where they can
+// of the envelope, or outside of any event, refuses the whole batch; the events are validated all the same where they can
 // be told apart, so that one answer lists all faults.
 
 import {
@@ -14,7 +14,7 @@ import { isObject } from './breaches.ts';
 
 export interface ReceivedBatch {
   readonly transactional: boolean;
-  /** None where they cannot be judged; then there is a fault. */
+  /** None where they cannot be validated; then there is a fault. */
   readonly events: readonly unknown[];
   /** By the place of the event; absent: none. */
   readonly broken: ReadonlyMap<number, readonly ErrorDetail[]>;
@@ -38,7 +38,7 @@ export function openBatch(received: Received, validate: ValidateEnvelope): Recei
   const { broken, outside } =
     received.violations.length === 0 ? { broken: NONE, outside: [] } : divide(received.violations);
   const { batch } = received.input;
-  const isClear = hasEvents(batch) && canBeJudged(batch.events, outside);
+  const isClear = hasEvents(batch) && canBeValidated(batch.events, outside);
   const violations = isClear ? outside : received.violations;
   const { transactional = false, fault } = readEnvelope({ ...received, violations }, validate);
   if (received.unlisted > 0) {
@@ -54,7 +54,7 @@ function hasEvents(batch: unknown): batch is { events: unknown[] } {
 }
 
 /** Where the name stands twice, nobody can tell which events a path is about. */
-function canBeJudged(events: readonly unknown[], outside: readonly ErrorDetail[]): boolean {
+function canBeValidated(events: readonly unknown[], outside: readonly ErrorDetail[]): boolean {
   const isCountAllowed = events.length >= LIMITS.batchEventsMin && events.length <= LIMITS.batchEventsMax;
   return isCountAllowed && !outside.some(({ field }) => field === 'events');
 }

@@ -17,7 +17,7 @@ import { instant } from '../runtime/clock.ts';
 import type { DraftOutcome } from '../streams/log.ts';
 import type { BatchFault } from './batch-request.ts';
 import { conflictOf } from './conflict.ts';
-import type { EventRefusal } from './judge.ts';
+import type { EventRefusal } from './validate-event.ts';
 
 /** The outcome of a batch. */
 export interface BatchOutcome {

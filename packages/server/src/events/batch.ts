@@ -1,4 +1,4 @@
-// Many events in one request: each is judged alone, the sound ones are appended in one commit – in a transactional
+// Many events in one request: each is validated alone, the sound ones are appended in one commit – in a transactional
 // batch all of them or none – and the answer has the outcome of each. If the envelope is wrong, the answer lists its
 // faults and those of the events, and nothing is stored.
 
@@ -24,7 +24,13 @@ import {
 } from './batch-result.ts';
 import { acceptanceOf, draftsOf } from './draft.ts';
 import { type IngestParts, tenantOf } from './ingest.ts';
-import { type FieldRules, isRefusal, type Judge, type EventRefusal, type SoundEvent } from './judge.ts';
+import {
+  type EventRefusal,
+  type FieldRules,
+  isRefusal,
+  type ParsedEvent,
+  type ValidateEvent,
+} from './validate-event.ts';
 import { isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { latestTimestamp } from './timestamp.ts';
@@ -47,8 +53,8 @@ export function createBatchIngest(parts: BatchParts) {
     const batch = openBatch(received, validateEnvelope);
     const { batchId, acceptedAtMs, refused } = readNote(used.note);
     const codes = new Map(refused);
-    const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
-    const { refusals: found } = await judgeSome(batch, codes.keys(), judging);
+    const validation = { validateEvent: parts.validateEvent, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
+    const { refusals: found } = await validateSome(batch, codes.keys(), validation);
     const refusals = new Map<number, EventRefusal>();
     for (const [index, code] of codes) {
       const refusal = found.get(index);
@@ -66,8 +72,12 @@ export function createBatchIngest(parts: BatchParts) {
     async performUnvalidated(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
-      const judging = { judge: parts.judge, tenant: tenantIdOf(call), nowMs: acceptedAtMs };
-      const { sound, refusals } = await judgeSome(batch, batch.events.keys(), judging);
+      const validation = {
+        validateEvent: parts.validateEvent,
+        tenant: tenantIdOf(call),
+        nowMs: acceptedAtMs,
+      };
+      const { sound, refusals } = await validateSome(batch, batch.events.keys(), validation);
       const { transactional, fault } = batch;
       if (fault !== undefined) throw refusalOfWhole(fault, refusals, parts.fields.message);
       const known = { batchId: ids.nextId(), acceptedAtMs, transactional, refusals };
@@ -103,8 +113,8 @@ export function createBatchIngest(parts: BatchParts) {
   };
 }
 
-interface Judging {
-  readonly judge: Judge;
+interface Validation {
+  readonly validateEvent: ValidateEvent;
   readonly tenant: TenantId;
   readonly nowMs: number;
 }
@@ -112,21 +122,25 @@ interface Judging {
 /** Parsing so many events, or listing so many details, takes a few milliseconds. */
 const WORK_MAX = 500;
 
-/** Judges the events at these places, and lets other work run in between. */
-async function judgeSome(batch: ReceivedBatch, places: Iterable<number>, { judge, tenant, nowMs }: Judging) {
+/** Validates the events at these places, and lets other work run in between. */
+async function validateSome(
+  batch: ReceivedBatch,
+  places: Iterable<number>,
+  { validateEvent, tenant, nowMs }: Validation,
+) {
   const latest = latestTimestamp(nowMs);
-  const sound: (SoundEvent | PlainEvent)[] = [];
+  const sound: (ParsedEvent | PlainEvent)[] = [];
   const refusals = new Map<number, EventRefusal>();
   let detailsLeft = RESULT_DETAILS_MAX;
   let work = 0;
   for (const index of places) {
-    const judged = judgeOne(judge, batch, index, tenant, latest, detailsLeft);
-    if (isRefusal(judged)) {
-      refusals.set(index, judged);
-      detailsLeft -= judged.details.length;
-      work += judged.details.length;
-    } else sound.push(judged);
-    if (isRefusal(judged) || !isPlain(judged)) work += 1;
+    const validated = validateOne(validateEvent, batch, index, tenant, latest, detailsLeft);
+    if (isRefusal(validated)) {
+      refusals.set(index, validated);
+      detailsLeft -= validated.details.length;
+      work += validated.details.length;
+    } else sound.push(validated);
+    if (isRefusal(validated) || !isPlain(validated)) work += 1;
     if (work < WORK_MAX) continue;
     await pauseForOthers();
     work = 0;
@@ -136,14 +150,14 @@ async function judgeSome(batch: ReceivedBatch, places: Iterable<number>, { judge
 
 const UNBROKEN: [] = [];
 
-function judgeOne(
-  judge: Judge,
+function validateOne(
+  validateEvent: ValidateEvent,
   { events, broken }: ReceivedBatch,
   index: number,
   tenant: TenantId,
   latest: string,
   detailsLeft: number,
-): SoundEvent | PlainEvent | EventRefusal {
+): ParsedEvent | PlainEvent | EventRefusal {
   const event = events[index];
   const path = `events[${index}]`;
   // As the gateway does with a single event.
@@ -151,7 +165,11 @@ function judgeOne(
   if (foreign !== undefined) return foreign;
   // At least the first, which the message quotes.
   const detailsMax = Math.min(Math.max(detailsLeft, 1), LIMITS.errorDetailsMax);
-  return judge(event, { path, broken: broken.get(index) ?? UNBROKEN, unlisted: 0, detailsMax }, latest);
+  return validateEvent(
+    event,
+    { path, broken: broken.get(index) ?? UNBROKEN, unlisted: 0, detailsMax },
+    latest,
+  );
 }
 
 /** The highest classification of its events, refused ones included: a repeat of the batch repeats them, too. */

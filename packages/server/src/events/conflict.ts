@@ -2,7 +2,7 @@
 // the content is equal.
 
 import type { EventId } from '@tallystick/contract';
-import type { EventRefusal } from './judge.ts';
+import type { EventRefusal } from './validate-event.ts';
 
 /** `field` is where the id stands in the body. */
 export function conflictOf(eventId: EventId, field: string): EventRefusal {

@@ -3,22 +3,22 @@ import { test } from 'node:test';
 import { encodeEvent } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { createUlids } from '../runtime/ids.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
-import { createTestJudge, soundEvent } from '../testing/event-judge.ts';
+import { createTestValidateEvent, parsedEvent } from '../testing/test-validate-event.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import type { Draft } from '../streams/log.ts';
 import { acceptanceOf, draftOf } from './draft.ts';
 
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
 const NEW_UUID = '00000000-0000-4000-8000-000000000000';
-const judge = createTestJudge();
+const validateEvent = createTestValidateEvent();
 const nextId = createUlids(createFakeClock(), createSystemRandom());
 const ids = { nextId, uuid: () => NEW_UUID };
 
 const draft = (event: unknown, call = testCall(), tenant = TENANT) =>
-  draftOf(soundEvent(judge, event), acceptanceOf(call, tenant), ids);
+  draftOf(parsedEvent(validateEvent, event), acceptanceOf(call, tenant), ids);
 const textsOf = (made: Draft) => made.texts.map((text) => Buffer.from(text).toString());
 const factsOf = (event: unknown, call = testCall(), tenant = TENANT) =>
   JSON.parse(textsOf(draft(event, call, tenant))[0]!) as Record<string, unknown>;

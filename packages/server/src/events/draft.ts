@@ -10,8 +10,8 @@ import type { Call } from '../call.ts';
 import { type Decider, deciderOf } from '../policies/decide.ts';
 import { fingerprintOf } from '../repeats.ts';
 import type { Draft } from '../streams/log.ts';
-import { PlainFacts, soundFacts } from './facts.ts';
-import type { SoundEvent } from './judge.ts';
+import { parsedFacts, PlainFacts } from './facts.ts';
+import type { ParsedEvent } from './validate-event.ts';
 import { isPlain, type PlainEvent } from './plain-event.ts';
 import type { PlainTexts } from './plain-texts.ts';
 
@@ -42,9 +42,9 @@ export function acceptanceOf(call: Call, tenant: TenantRecord): Acceptance {
   };
 }
 
-export function draftOf(event: SoundEvent, acceptance: Acceptance, ids: NewIds): Draft {
+export function draftOf(event: ParsedEvent, acceptance: Acceptance, ids: NewIds): Draft {
   const { sent, timestamp, contentText } = event;
-  const { classification, retention } = acceptance.decide(soundFacts(event));
+  const { classification, retention } = acceptance.decide(parsedFacts(event));
   // Keys in the order of RFC 8785, which then finds nothing to sort.
   const facts = {
     action: sent.action,
@@ -69,7 +69,7 @@ export function draftOf(event: SoundEvent, acceptance: Acceptance, ids: NewIds):
 
 /** The drafts of the events of a request, in order; `texts` has room for those that are plain. */
 export function draftsOf(
-  events: readonly (SoundEvent | PlainEvent)[],
+  events: readonly (ParsedEvent | PlainEvent)[],
   texts: PlainTexts,
   acceptance: Acceptance,
   ids: NewIds,

@@ -12,7 +12,7 @@ import type { NewIds } from './draft.ts';
 import type { EventIndex } from './event-index.ts';
 import { createGet } from './get.ts';
 import { createIngest } from './ingest.ts';
-import { createJudge, type FieldRules } from './judge.ts';
+import { createValidateEvent, type FieldRules } from './validate-event.ts';
 import { createList } from './list.ts';
 import { createProve, type ProveParts } from './prove.ts';
 import { createSearch } from './search.ts';
@@ -36,7 +36,7 @@ export interface EventParts extends ProveParts {
 
 export function createEvents(parts: EventParts) {
   const readParts = { ...parts, publishedOf: publishedOf(parts) };
-  const ingestParts = { ...parts, judge: createJudge(parts) };
+  const ingestParts = { ...parts, validateEvent: createValidateEvent(parts) };
   return {
     'events.ingest': createIngest(ingestParts),
     'events.ingestBatch': createBatchIngest(ingestParts),

@@ -4,7 +4,7 @@ import { parseJson } from '@tallystick/evidence';
 import type { SentFacts } from '../policies/decide.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
 import type { Members } from './breaches.ts';
-import type { SoundEvent } from './judge.ts';
+import type { ParsedEvent } from './validate-event.ts';
 import type { PlainEvent } from './plain-event.ts';
 
 type Content = ReturnType<EventFacts['content']>;
@@ -51,7 +51,7 @@ function valueAt({ outline }: PlainEvent, node: number): unknown {
   return parseJson(Buffer.from(outline.value(node)).toString());
 }
 
-export function soundFacts({ sent, contentText }: SoundEvent): SentFacts {
+export function parsedFacts({ sent, contentText }: ParsedEvent): SentFacts {
   return {
     hint: sent.classification,
     action: sent.action,

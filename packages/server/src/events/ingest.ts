@@ -13,13 +13,13 @@ import { idempotencyNowMs, type IdempotencyTime, onceOf } from '../streams/appen
 import type { Sequencer } from '../streams/append/sequencer.ts';
 import { conflictOf } from './conflict.ts';
 import { acceptanceOf, draftsOf, type NewIds } from './draft.ts';
-import { isRefusal, type Judge } from './judge.ts';
+import { isRefusal, type ValidateEvent } from './validate-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import { rememberLast } from './remember-last.ts';
 import { latestTimestamp } from './timestamp.ts';
 
 export interface IngestParts extends IdempotencyTime {
-  readonly judge: Judge;
+  readonly validateEvent: ValidateEvent;
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly tenancy: Pick<Tenancy, 'provide'>;
   readonly ids: NewIds;
@@ -28,7 +28,7 @@ export interface IngestParts extends IdempotencyTime {
 type IngestAnswer = Answer<'events.ingest'>;
 
 export function createIngest(parts: IngestParts) {
-  const { judge, sequencer, clock, ids } = parts;
+  const { validateEvent, sequencer, clock, ids } = parts;
   const latestAt = rememberLast(latestTimestamp);
   const textOf = rememberLast(instant);
   return {
@@ -36,11 +36,16 @@ export function createIngest(parts: IngestParts) {
       const nowMs = clock.now();
       const { input, violations, unlisted } = received;
       const at = { path: '', broken: violations, unlisted, detailsMax: LIMITS.errorDetailsMax };
-      const judged = judge(input['event'], at, latestAt(nowMs));
-      if (isRefusal(judged)) throw new AuditError(judged.code, judged.message, judged);
+      const validated = validateEvent(input['event'], at, latestAt(nowMs));
+      if (isRefusal(validated)) throw new AuditError(validated.code, validated.message, validated);
       const tenant = await tenantOf(call, parts.tenancy);
       const acceptance = acceptanceOf(call, tenant);
-      const drafts = draftsOf([judged], new PlainTexts([judged], acceptance, ids.uuid), acceptance, ids);
+      const drafts = draftsOf(
+        [validated],
+        new PlainTexts([validated], acceptance, ids.uuid),
+        acceptance,
+        ids,
+      );
       const once = onceOf(call, tenant, idempotencyNowMs(parts), drafts[0]!.classification);
       // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();

@@ -11,20 +11,20 @@ import { queriedFacts } from '../query/queried-event.ts';
 import { shownEvent } from '../query/testing/shown-event.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { drawn } from '../testing/drawn-values.ts';
-import { createTestJudge, eventPlace, LATEST } from '../testing/event-judge.ts';
+import { createTestValidateEvent, eventPlace, LATEST } from '../testing/test-validate-event.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { type Acceptance, acceptanceOf, draftsOf } from './draft.ts';
 import type { Members } from './breaches.ts';
-import { PlainFacts, soundFacts, storedFacts } from './facts.ts';
-import { isRefusal, type SoundEvent } from './judge.ts';
+import { parsedFacts, PlainFacts, storedFacts } from './facts.ts';
+import { isRefusal, type ParsedEvent } from './validate-event.ts';
 import { createFindPlain, isPlain, type PlainEvent } from './plain-event.ts';
 import { PlainTexts } from './plain-texts.ts';
 import type { Content, EventFields } from './show.ts';
 
 const BATCH = textMembersOf(operationNamed('events.ingestBatch'))!;
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
-const judge = createTestJudge();
-const demandingJudge = createTestJudge(true);
+const validateEvent = createTestValidateEvent();
+const validateWithIdentity = createTestValidateEvent(true);
 const ids = { nextId: () => EVENT_ID, uuid: () => UUID };
 
 /** The events as they come out of a request; undefined where its text breaks a rule of JSON. */
@@ -173,21 +173,25 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
   const [item] = arrived([event]) ?? [];
   const found = item && (requireActorIdentity ? findDemandingly : findPlain)(item, LATEST);
   if (found === undefined) return false;
-  const judged = (requireActorIdentity ? demandingJudge : judge)(event, eventPlace(), LATEST);
-  assert.ok(!isRefusal(judged), JSON.stringify(judged));
+  const validated = (requireActorIdentity ? validateWithIdentity : validateEvent)(
+    event,
+    eventPlace(),
+    LATEST,
+  );
+  assert.ok(!isRefusal(validated), JSON.stringify(validated));
   const correlation = { ...CORRELATION, correlationId: 'order-42', correlationIsGiven: true };
   for (const call of [testCall(), testCall({ correlation })]) {
     const acceptance = acceptanceOf(call, TENANT);
-    assert.deepEqual(textsOf([found], acceptance), textsOf([judged], acceptance));
+    assert.deepEqual(textsOf([found], acceptance), textsOf([validated], acceptance));
   }
-  assertSameFacts(found, judged);
+  assertSameFacts(found, validated);
   return true;
 }
 
 /** To rules an event is the same, be it unread, read or stored. */
-function assertSameFacts(found: PlainEvent, judged: SoundEvent | PlainEvent): void {
-  assert.ok(!isPlain(judged));
-  const { hint, ...facts } = allOf(soundFacts(judged));
+function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent): void {
+  assert.ok(!isPlain(validated));
+  const { hint, ...facts } = allOf(parsedFacts(validated));
   assert.deepEqual(allOf(new PlainFacts(found)), { hint, ...facts });
   const [{ texts } = assert.fail()] = textsOf([found], acceptanceOf(testCall(), TENANT));
   const said = parseJson(texts[0]!) as EventFields;
@@ -247,9 +251,9 @@ test('events of the schema with strange members are plain only where they are so
   );
 });
 
-type Judged = SoundEvent | PlainEvent;
+type Accepted = ParsedEvent | PlainEvent;
 
-function textsOf(events: readonly Judged[], acceptance: Acceptance) {
+function textsOf(events: readonly Accepted[], acceptance: Acceptance) {
   const drafts = draftsOf(events, new PlainTexts(events, acceptance, ids.uuid), acceptance, ids);
   return drafts.map(({ texts, ...rest }) => ({
     ...rest,
@@ -261,9 +265,9 @@ test('plain events and others of one batch keep their order and their room', () 
   const events = [full, { ...EVENT, payload: null }, EVENT, { ...full, payload: { t: 'é'.repeat(9000) } }];
   const items = arrived(events)!;
   const both = items.map((item) => {
-    const judged = findPlain(item, LATEST) ?? judge(item.read(), eventPlace(), LATEST);
-    assert.ok(!isRefusal(judged));
-    return judged;
+    const validated = findPlain(item, LATEST) ?? validateEvent(item.read(), eventPlace(), LATEST);
+    assert.ok(!isRefusal(validated));
+    return validated;
   });
   const acceptance = acceptanceOf(testCall(), TENANT);
   assert.deepEqual(

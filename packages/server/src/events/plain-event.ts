@@ -1,5 +1,5 @@
-// Plain events, with nothing unusual in them, are judged in the RFC 8785 bytes that they arrived in, without parsing.
-// The judge would accept every event that is found plain here; any other event is undecided, and is parsed and judged.
+// Plain events, with nothing unusual in them, are validated in the RFC 8785 bytes that they arrived in, without parsing.
+// `validateEvent` would accept every event that is found plain here; any other event is undecided, and is parsed and validated.
 // The rules are those of the schema; events with nulls, or with a time in another zone, are not plain.
 
 import { asJson, type Classification, CLASSIFICATIONS, EventDraft, LIMITS } from '@tallystick/contract';

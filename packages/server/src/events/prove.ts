@@ -69,10 +69,7 @@ function notFound(): AuditError {
 }
 
 /** A reader below the event's classification gets context and payload as their root; of removed content the roots are left. */
-export function shownTo(
-  { extent }: Pick<Visibility, 'extent'>,
-  { roots, content }: StoredEvidence,
-): ShownEvent {
+function shownTo({ extent }: Pick<Visibility, 'extent'>, { roots, content }: StoredEvidence): ShownEvent {
   if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
   const [facts, rest] = openTexts(content.texts, content.salts);
   return [facts, extent === 'Whole' ? rest : { root: roots[1] }];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson } from '@tallystick/evidence';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { CORRELATION, testCall } from '../testing/test-call.ts';

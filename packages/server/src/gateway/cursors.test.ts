@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { AuditError, LIMITS } from '@tallystick/contract';
 import type { CursorScope, Position } from '../paging.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { TENANT } from '../testing/test-call.ts';
 import { createCursors } from './cursors.ts';
 

@@ -6,7 +6,7 @@ import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { Call, InputPlace, Received } from '../call.ts';
 import { bindOperations, type LogOwner, type UsedIdempotencyKey } from '../operations.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
 import { TENANT } from '../testing/test-call.ts';

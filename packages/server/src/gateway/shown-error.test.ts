@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError } from '@tallystick/contract';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { asAuditError, shownError } from './shown-error.ts';
 

@@ -10,7 +10,7 @@ import { after, test } from 'node:test';
 import { loadConfig } from '../config/config.ts';
 import { openRecovery } from '../operate/recover.ts';
 import { rotateSigning } from '../operate/rotate-signing.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { rotateSigningKey } from '../storage/keys/signing-key-files.ts';

@@ -14,7 +14,7 @@ import {
   openTexts,
 } from '@tallystick/evidence';
 import { systemClock } from '../runtime/clock.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { nextId, NOW_MS, soundContent } from '../storage/conformance/claims.ts';
 import { fill } from '../storage/conformance/tree.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSigning } from './signing.ts';
 import { macKeyOf, type SigningKey, type SigningKeys } from './signing-keys.ts';
 

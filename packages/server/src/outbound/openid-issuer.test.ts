@@ -10,7 +10,7 @@ import { SignJWT } from 'jose';
 import { CLAIM_NAMES } from '../access/local-issuer.ts';
 import { createTokens } from '../access/tokens.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import type { Facts } from '../telemetry.ts';
 import { anyAddress, createOutboundHttp, loopbackOnly, noAddress } from './http.ts';
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { processorMs } from '../testing/processor-time.ts';
-import { formatQuery } from './format-query.ts';
+import { formatQuery } from '../testing/format-query.ts';
 import { parseQuery, QUERY_DEPTH_MAX, QUERY_TERMS_MAX } from './query-parser.ts';
 
 const STAR = '* is for the end of a word, or alone for any value of a field';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { formatQuery } from './format-query.ts';
+import { formatQuery } from '../testing/format-query.ts';
 import { parseQuery, QUERY_DEPTH_MAX, QUERY_TERMS_MAX } from './query-parser.ts';
 import type { Comparison, ContentPath, Field, Query } from './query.ts';
 import { anyQuery } from './testing/any-query.ts';

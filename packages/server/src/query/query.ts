@@ -1,5 +1,5 @@
 // A query as a tree: what the user wrote, without a meaning yet. matches.ts says what it means, query-parser.ts reads
-// it, format-query.ts writes it.
+// it, and tests write it with testing/format-query.ts.
 
 import type { QueryStep } from './field-path.ts';
 import type { FieldName } from './fields.ts';

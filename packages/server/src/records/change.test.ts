@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KINDS, parseJson } from '@tallystick/evidence';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { fingerprint, NOW_MS, once } from '../storage/conformance/claims.ts';

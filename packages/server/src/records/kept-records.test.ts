@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { AS_THEY_ARE, KeptRecords } from './kept-records.ts';
 import type { RecordReader, StoredRecord } from './records.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { instant, systemClock, wait } from './clock.ts';
-import { createFakeClock } from './fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 
 test('the monotonic clock never goes back and counts nanoseconds', async () => {
   const beforeNs = systemClock.monotonicNs();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ULID_PATTERN } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import { systemClock } from './clock.ts';
-import { createFakeClock } from './fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createUlids, CROCKFORD } from './ids.ts';
 import { createSystemRandom, type Random } from './random.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../testing/fake-clock.ts';
 import { type LoopOptions, startLoop } from './loop.ts';
 import { createSystemRandom } from './random.ts';
 

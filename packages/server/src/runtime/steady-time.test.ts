@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock } from './fake-clock.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { createSteadyTime } from './steady-time.ts';
 
 test('steady time begins with the wall clock and does not jump with it', async () => {

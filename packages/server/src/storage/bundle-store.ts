@@ -5,10 +5,10 @@ import type { StoredStream } from '../streams/log.ts';
 import type { StoredEvidence } from '../streams/tree.ts';
 import type { Awaitable } from './resumable.ts';
 import type { LogIdentity } from './rows/log-identity.ts';
-import type { TenantTrees } from './tree/tenant-trees.ts';
+import type { StoredTrees } from './tree/stored-trees.ts';
 
 /** Indexes are those of the tenant's sequence unless stated otherwise. */
-export interface BundleStore<Log extends LogIdentity<unknown>> extends TenantTrees<Log> {
+export interface BundleStore<Log extends LogIdentity<unknown>> extends StoredTrees<Log> {
   stream(streamId: StreamId): Awaitable<StoredStream | undefined>;
   /** The first index after this log: where the next one begins, or the tenant's sequence ends. */
   endOf(log: Log): Awaitable<number>;

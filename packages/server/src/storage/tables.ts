@@ -27,8 +27,8 @@ export interface Column {
 export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
 
 /** Roles of PostgreSQL: see postgres/schema/rights.ts. */
-export type Role = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Searcher' | 'Verifier';
-export type Rights = Partial<Record<Role, readonly Right[]>>;
+export type DatabaseRole = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Searcher' | 'Verifier';
+export type Rights = Partial<Record<DatabaseRole, readonly Right[]>>;
 
 export interface Table {
   /** Whether each row belongs to one tenant, or all to the installation. */

@@ -41,25 +41,28 @@ export interface Once {
   readonly note: string;
 }
 
-export interface AppendRequest extends Omit<EventsRequest, 'records' | 'jobs'> {
-  /** Records that change in the same commit; the drafts are then the notices about them. */
-  readonly records?: readonly StoredRecord[];
-  /** Work that it causes. */
-  readonly jobs?: readonly CausedJob[];
-}
-
-/** A request that changes no record. */
-export interface EventsRequest {
+interface RequestedAppend {
   readonly tenant: TenantId;
   readonly drafts: readonly Draft[];
-  readonly records?: never;
-  readonly jobs?: never;
   /** Append all drafts or none. */
   readonly atomic: boolean;
   /** Used up in the same commit, and only if at least one draft was appended or recognised. */
   readonly once?: Once | undefined;
   /** The caller's clearance: it limits which repeats of others the caller learns of. Undefined: the lowest. */
   readonly clearance?: Classification | undefined;
+}
+
+export interface AppendRequest extends RequestedAppend {
+  /** Records that change in the same commit; the drafts are then the notices about them. */
+  readonly records?: readonly StoredRecord[];
+  /** Work that it causes. */
+  readonly jobs?: readonly CausedJob[];
+}
+
+/** A request that changes no record, so that it is never refused for one. */
+export interface EventsRequest extends RequestedAppend {
+  readonly records?: never;
+  readonly jobs?: never;
 }
 
 /** Appended now, or recognised by id and fingerprint as appended before. */

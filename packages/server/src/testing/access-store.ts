@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Access, createAccess } from '../access/access.ts';
 import type { StoredRecord } from '../records/records.ts';
-import { createFakeClock, type FakeClock } from '../runtime/fake-clock.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom, type Random } from '../runtime/random.ts';
 import { append } from '../storage/conformance/claims.ts';

@@ -3,7 +3,7 @@
 import { ok as assert } from 'node:assert/strict';
 import type { JsonSchema } from '@tallystick/contract';
 import * as fc from 'fast-check';
-import { LATEST } from './event-judge.ts';
+import { LATEST } from './test-validate-event.ts';
 
 const anyText = fc
   .string({ unit: 'binary', maxLength: 12 })

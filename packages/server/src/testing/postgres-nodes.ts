@@ -9,7 +9,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { STREAMS } from '../storage/conformance/claims.ts';
 import { PoolCommitter } from '../storage/pool/pool-commitments.ts';
 import { Database, type DatabaseOptions, SCHEMA } from '../storage/postgres/connection/database.ts';
-import { createLog } from '../storage/postgres/log/log.ts';
+import { createLog } from './postgres-log.ts';
 import { migrate } from '../storage/postgres/schema/migrate.ts';
 import type { LogReader, LogWriter, StreamLimits } from '../streams/log.ts';
 import { PATIENT_LIMITS } from './postgres-server.ts';

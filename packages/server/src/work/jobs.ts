@@ -117,7 +117,7 @@ export type JobOutcome =
   /** It failed and is tried again. */
   | { readonly status: 'Failed'; readonly reason: string; readonly againInMs: number }
   /** It is tried again, and this attempt does not count. */
-  | { readonly status: 'PutOff'; readonly inMs: number }
+  | { readonly status: 'PutOff' }
   /** Out of attempts: it is kept as a dead letter until an operator retries it or it expires. */
   | { readonly status: 'Dead'; readonly reason: string };
 

@@ -201,7 +201,7 @@ class Worker implements AsyncDisposable {
 
   #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): JobOutcome {
     // Stopped, not failed: the next claim continues.
-    if (aborted) return { status: 'PutOff', inMs: 0 };
+    if (aborted) return { status: 'PutOff' };
     const { telemetry } = this.#parts;
     const { kind, attempts, tenant, jobId } = job;
     const reason = error instanceof Error ? error.message : String(error);

@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/connection/column-types.ts';
 import { SCHEMA } from '../../../../packages/server/src/storage/postgres/connection/database.ts';
 import { checkDatabase } from '../../../../packages/server/src/storage/postgres/fsck/fsck.ts';
-import { ROLES } from '../../../../packages/server/src/storage/postgres/schema/rights.ts';
+import { DATABASE_ROLES } from '../../../../packages/server/src/storage/postgres/schema/rights.ts';
 import { ALL_CHECKS, type Check } from '../../../../packages/server/src/storage/fsck/checks.ts';
 import { WalkResources } from '../../../../packages/server/src/storage/fsck/entries.ts';
 import { readAnchorAt } from '../../../../packages/server/src/storage/anchor/file-anchor.ts';
@@ -70,7 +70,7 @@ export class TamperedDatabase implements AsyncDisposable {
   }
 
   async #faultsNow({ without, tenant }: Look): Promise<readonly StoreFault[]> {
-    await this.#client.query(`SET LOCAL ROLE ${ROLES.Verifier}`);
+    await this.#client.query(`SET LOCAL ROLE ${DATABASE_ROLES.Verifier}`);
     const asked = {
       isDistributed: async () => false,
       query: async ({ name, text }: { name: string; text: string }, values: readonly unknown[] = []) =>

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { connect, type Server as NetServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createHttpServer, type HttpServerOptions, type Serve } from './http-server.ts';
 import { listen } from './listen.ts';
 

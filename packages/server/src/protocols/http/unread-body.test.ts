@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { ALLOWED, believeKey, boundOperations, EVENT } from '../../testing/bound-operations.ts';
 import { startTestApp } from '../../testing/test-app.ts';
 

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { LIMITS } from '@tallystick/contract';
 import { UnreadValue } from '../../call.ts';
-import { createFakeClock, type FakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock, type FakeClock } from '../../testing/fake-clock.ts';
 import { ALLOWED, believeKey, boundOperations, EVENT } from '../../testing/bound-operations.ts';
 import { exchangeRaw, exchangeSome, open, readAnswers } from '../../testing/raw-http.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';

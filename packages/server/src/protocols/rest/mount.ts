@@ -10,7 +10,7 @@ import { securityHeaders } from '../http/security-headers.ts';
 import { replyTo, replyToError } from './answer.ts';
 import type { BodyParts } from './body.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
-import { parseQuery } from './query.ts';
+import { parseQueryString } from './query.ts';
 import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
 import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from './versions.ts';
@@ -43,7 +43,7 @@ async function routed(
   const found = router(method, path);
   if (found === undefined) throw notFound(method, path);
   const { route, parameters } = found;
-  const query = parseQuery(route.ignoresQuery ? '' : queryText);
+  const query = parseQueryString(route.ignoresQuery ? '' : queryText);
   const version = route.atRoot
     ? undefined
     : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);

@@ -7,7 +7,7 @@ export type QueryParameters = ReadonlyMap<string, readonly string[]>;
 const EMPTY: QueryParameters = new Map();
 
 /** Parameters by name, in order; throws INVALID_PARAMETER. */
-export function parseQuery(text: string): QueryParameters {
+export function parseQueryString(text: string): QueryParameters {
   if (text === '') return EMPTY;
   const query = new Map<string, string[]>();
   for (const pair of text.split('&')) {

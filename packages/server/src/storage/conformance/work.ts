@@ -214,7 +214,7 @@ export const workClaims: Claims = {
     assert.equal(waiting?.firstFailedAtMs, waiting?.lastFailedAtMs);
     assert.deepEqual(await storage.work.claim(WISH), []);
     await sleep(LEASE_MS + 20);
-    assert.ok(await finish(storage, await claimOne(storage), { status: 'PutOff', inMs: 0 }));
+    assert.ok(await finish(storage, await claimOne(storage), { status: 'PutOff' }));
     const last = await claimOne(storage);
     assert.equal(last.job.attempts, 2);
     assert.ok(await finish(storage, last, { status: 'Done' }));

@@ -81,16 +81,16 @@ const TIME_LETTERS = {
   receivedAt: { hour: '2', day: '3', month: '4' },
 } as const satisfies Record<TimeName, Record<'hour' | 'day' | 'month', string>>;
 
-export function hourTerm(time: TimeName, hour: number): string {
+function hourTerm(time: TimeName, hour: number): string {
   return `_${TIME_LETTERS[time].hour}${(hour + HOURS_ZERO).toString(36)}`;
 }
 
-export function dayTerm(time: TimeName, day: number): string {
+function dayTerm(time: TimeName, day: number): string {
   return `_${TIME_LETTERS[time].day}${(day * DAY_HOURS + HOURS_ZERO).toString(36)}`;
 }
 
 /** `month` counts from the year 0. */
-export function monthTerm(time: TimeName, month: number): string {
+function monthTerm(time: TimeName, month: number): string {
   return `_${TIME_LETTERS[time].month}${month.toString(36)}`;
 }
 

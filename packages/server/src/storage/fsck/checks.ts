@@ -1,6 +1,6 @@
 // The checks of a store verification. All of them run; a test disables one to show that its change is then missed.
 
-export const CHECKS = [
+const CHECKS = [
   /** The database's own check of pages and indexes. */
   'file',
   /** Tables, columns, indexes and triggers match the schema of this program. */

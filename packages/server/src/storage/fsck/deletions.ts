@@ -6,15 +6,15 @@ import type { Deletion } from '../../streams/removal/removal.ts';
 import { fault } from './store-fault.ts';
 
 /** The ranges of a tenant's purge notices, in indexes of its sequence. */
-export class ToldDeletions {
+export class NotedDeletions {
   /** Range to index of its notice. */
-  readonly #told = new Map<string, number>();
+  readonly #noted = new Map<string, number>();
 
   /** `logFirstIndex` is the first index of the notice's log in the tenant's sequence. */
   notice({ kind, index, payload }: Notice, logFirstIndex: number): void {
     if (kind !== KINDS.purge) return;
     for (const [from, to] of payload.ranges)
-      this.#told.set(
+      this.#noted.set(
         nameOf({ firstIndex: from + logFirstIndex, endIndex: to + logFirstIndex }),
         index + logFirstIndex,
       );
@@ -23,18 +23,18 @@ export class ToldDeletions {
   /** Called once per row; throws EvidenceError. */
   require(deletion: Deletion): void {
     const name = nameOf(deletion);
-    if (this.#told.get(name) !== deletion.noticeIndex)
+    if (this.#noted.get(name) !== deletion.noticeIndex)
       throw fault(
         'GAP_UNEXPLAINED',
         `a row says that ${name} was removed under the notice at index ${deletion.noticeIndex}, and no notice there says so: the row was inserted or changed by hand`,
         deletion.firstIndex,
       );
-    this.#told.delete(name);
+    this.#noted.delete(name);
   }
 
   /** Called after the last row; throws EvidenceError if one is missing. */
   end(): void {
-    for (const [name, index] of this.#told)
+    for (const [name, index] of this.#noted)
       throw fault(
         'TRUNCATED',
         `the row is gone that says ${name} was removed under the notice at ${index}`,

@@ -9,7 +9,7 @@ import { anchorFault, createMemory, headsRemembered, type Remembered } from './m
 import { type FoundLogs, missingLogs } from './missing-logs.ts';
 import type { TrustedKey } from './notes.ts';
 import { fault, type StoreFault, storeFault } from './store-fault.ts';
-import type { StoredRows, StoredTenant } from './stored-rows.ts';
+import type { StoredRows, TenantRow } from './stored-rows.ts';
 import { type CheckedLog, TenantCheck, type TenantResult } from './tenant.ts';
 
 export interface FsckOptions {
@@ -85,7 +85,7 @@ function* checkTenants<Tenant>(
   const check = new TenantCheck({ store, resources, logOrigin, keys, memory: createMemory(remembered) });
   const entriesTotal = yield* awaited(store.entriesTotal());
   let entries = 0;
-  for (let last: StoredTenant<Tenant> | undefined; ; ) {
+  for (let last: TenantRow<Tenant> | undefined; ; ) {
     const portion = yield* awaited(store.tenants(last, only));
     if (portion.length === 0) return;
     for (const stored of portion) {

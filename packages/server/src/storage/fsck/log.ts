@@ -23,10 +23,10 @@ import { awaited, type Resumable } from '../resumable.ts';
 import type { LogIdentity } from '../rows/log-identity.ts';
 import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
-import type { ToldDeletions } from './deletions.ts';
+import type { NotedDeletions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { ReadAhead } from './read-ahead.ts';
-import type { ToldRecords } from './records.ts';
+import type { NotedRecords } from './records.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
@@ -36,8 +36,8 @@ export interface LogParts<Tenant> {
   readonly resources: WalkResources;
   readonly tree: TreeRows<Tenant>;
   readonly streams: StreamRows;
-  readonly records: ToldRecords;
-  readonly deletions: ToldDeletions;
+  readonly records: NotedRecords;
+  readonly deletions: NotedDeletions;
   readonly keys: readonly TrustedKey[];
 }
 

@@ -25,7 +25,7 @@ import {
 import type { RangeVerdict, TenantRange } from '../../streams/tree.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import type { LogIdentity } from '../rows/log-identity.ts';
-import type { TenantTrees } from '../tree/tenant-trees.ts';
+import type { StoredTrees } from '../tree/stored-trees.ts';
 import { ALL_CHECKS } from './checks.ts';
 import { EntryWalk, noticeIn, type SoundEntry, WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
@@ -34,7 +34,7 @@ import { fault } from './store-fault.ts';
 import { type BoundaryEntry, requireBounds, type StreamsAround } from './stream-bounds.ts';
 
 /** The data that a range is verified with, of the requested tenant only. Indexes are those of the tenant's sequence. */
-export interface RangeStore<Log extends LogIdentity<unknown>> extends TenantTrees<Log> {
+export interface RangeStore<Log extends LogIdentity<unknown>> extends StoredTrees<Log> {
   /** The first index of the log that follows this one after a restore. */
   nextBegin(log: Log): Awaitable<number | undefined>;
   /** The rows from `first` to `last` (inclusive); the backend may return only the first of them. */

@@ -4,7 +4,7 @@ import { KINDS, type Notice } from '@tallystick/evidence';
 import { commitmentOfRecord, createRecordMacs, type RecordContent } from '../../records/record-macs.ts';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
-import { ToldRecords } from './records.ts';
+import { NotedRecords } from './records.ts';
 
 const ID = '01KE0000000000000000000001';
 const random = createSystemRandom();
@@ -32,11 +32,11 @@ function noticeOf(record: StoredRecord, index: number): Notice {
 
 /** The verdict on stored records, with a notice for each of `noticed`. */
 function verdict(noticed: readonly StoredRecord[], stored: readonly StoredRecord[]): string {
-  const told = new ToldRecords();
+  const noted = new NotedRecords();
   try {
-    for (const [i, record] of noticed.entries()) told.notice(noticeOf(record, i));
-    for (const record of stored) told.require(record);
-    told.end();
+    for (const [i, record] of noticed.entries()) noted.notice(noticeOf(record, i));
+    for (const record of stored) noted.require(record);
+    noted.end();
     return 'sound';
   } catch (error) {
     const { reason, message } = error as { reason: string; message: string };
@@ -52,10 +52,10 @@ test('records that are what their newest notices commit to are sound', () => {
 });
 
 test('a record without a notice was not written by the service', () => {
-  const [told, other] = [recordOf(1), recordOf(1, {}, '01KE0000000000000000000002')];
-  assert.match(verdict([], [told]), /^LEAF_MISMATCH: no notice tells of the record ApiKey 01KE/);
-  assert.match(verdict([told], [told, other]), /^LEAF_MISMATCH: no notice tells of .*002/);
-  assert.match(verdict([told], [told, told]), /^LEAF_MISMATCH: no notice/, 'there twice');
+  const [noted, other] = [recordOf(1), recordOf(1, {}, '01KE0000000000000000000002')];
+  assert.match(verdict([], [noted]), /^LEAF_MISMATCH: no notice tells of the record ApiKey 01KE/);
+  assert.match(verdict([noted], [noted, other]), /^LEAF_MISMATCH: no notice tells of .*002/);
+  assert.match(verdict([noted], [noted, noted]), /^LEAF_MISMATCH: no notice/, 'there twice');
 });
 
 test('a record that was put back to an older version is not what its newest notice says', () => {
@@ -98,10 +98,10 @@ test('a column that differs from the body is found', () => {
 });
 
 test('a notice without a commitment names no record', () => {
-  const told = new ToldRecords();
+  const noted = new NotedRecords();
   const payload = { act: 'KeyCreated', requestId: 'r-1', subjectIds: [ID], count: 1 };
-  told.notice({ kind: KINDS.administration, index: 0, payload });
-  told.end();
+  noted.notice({ kind: KINDS.administration, index: 0, payload });
+  noted.end();
 });
 
 test('a notice that repeats an earlier version does not cover a record that was put back', () => {

@@ -4,7 +4,7 @@ import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@t
 import type { StoredRecord } from '../../records/records.ts';
 import { fault } from './store-fault.ts';
 
-interface Told {
+interface Noted {
   /** In base64. */
   readonly commitment: string;
   /** The index of the notice in its log. */
@@ -14,8 +14,8 @@ interface Told {
 }
 
 /** The commitments in the notices of a tenant's logs, by name of the record. */
-export class ToldRecords {
-  readonly #told = new Map<string, Told>();
+export class NotedRecords {
+  readonly #noted = new Map<string, Noted>();
   /** Each version has its own salt, so no two commitments are equal. */
   readonly #commitments = new Set<string>();
 
@@ -32,35 +32,35 @@ export class ToldRecords {
       );
     this.#commitments.add(commitment);
     const name = nameOf(kind, id);
-    const count = (this.#told.get(name)?.count ?? 0) + 1;
-    this.#told.set(name, { commitment, index: notice.index, count });
+    const count = (this.#noted.get(name)?.count ?? 0) + 1;
+    this.#noted.set(name, { commitment, index: notice.index, count });
   }
 
   /** Called once per record; throws EvidenceError. */
   require({ kind, id, body, salt, ...copies }: Omit<StoredRecord, 'owner' | 'mac'>): void {
     const name = nameOf(kind, id);
-    const told = this.#told.get(name);
-    if (told === undefined)
+    const noted = this.#noted.get(name);
+    if (noted === undefined)
       throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
-    this.#told.delete(name);
-    if (toBase64(commitmentOf(salt, body)) !== told.commitment || !areCopies(body, copies))
+    this.#noted.delete(name);
+    if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, copies))
       throw fault(
         'LEAF_MISMATCH',
-        `${name} is not what its newest notice, at index ${told.index}, commits to`,
-        told.index,
+        `${name} is not what its newest notice, at index ${noted.index}, commits to`,
+        noted.index,
       );
     // An older version, or one of another store, was put back and then changed.
-    if (told.count !== copies.version)
+    if (noted.count !== copies.version)
       throw fault(
         'LEAF_MISMATCH',
-        `${name} has version ${copies.version}, and ${told.count} notices tell of it`,
-        told.index,
+        `${name} has version ${copies.version}, and ${noted.count} notices tell of it`,
+        noted.index,
       );
   }
 
   /** Called after the last record; throws EvidenceError if one is missing. */
   end(): void {
-    for (const [name, { index }] of this.#told)
+    for (const [name, { index }] of this.#noted)
       throw fault('TRUNCATED', `${name} that the notice at index ${index} tells of is gone`, index);
   }
 }

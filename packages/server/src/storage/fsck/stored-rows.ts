@@ -9,7 +9,7 @@ import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
 import type { StreamRow } from './stream-row.ts';
 
-export interface StoredTenant<Tenant> {
+export interface TenantRow<Tenant> {
   /** As the database identifies it. */
   readonly tenant: Tenant;
   readonly tenantId: string;
@@ -70,9 +70,9 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   entriesTotal(): Awaitable<number>;
   /** A portion after a given tenant, in the backend's order; empty at the end. */
   tenants(
-    after: StoredTenant<Tenant> | undefined,
+    after: TenantRow<Tenant> | undefined,
     only: string | undefined,
-  ): Awaitable<readonly StoredTenant<Tenant>[]>;
+  ): Awaitable<readonly TenantRow<Tenant>[]>;
   /** Entries from one index of the tenant's sequence to another, both included and both left open if need be: a lot of the
    * first of them, and none at the end. */
   lot(tenant: Tenant, first: number | undefined, last: number | undefined): Awaitable<readonly LogRow[]>;

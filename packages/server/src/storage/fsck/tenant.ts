@@ -4,14 +4,14 @@ import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tally
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion } from '../../streams/removal/removal.ts';
 import { awaited, type Resumable } from '../resumable.ts';
-import { ToldDeletions } from './deletions.ts';
+import { NotedDeletions } from './deletions.ts';
 import type { WalkResources } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
 import type { TrustedKey } from './notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
-import { ToldRecords } from './records.ts';
-import type { EpochRow, RecordReference, StoredRows, StoredTenant } from './stored-rows.ts';
+import { NotedRecords } from './records.ts';
+import type { EpochRow, RecordReference, StoredRows, TenantRow } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
 
 /** Heads that are remembered outside the store, by origin. */
@@ -53,14 +53,14 @@ export class TenantCheck<Tenant> {
    * Yields the number of checked entries, and adds every log that it reaches to `logs`, which shows the progress when
    * it throws EvidenceError at the first fault.
    */
-  *run(stored: StoredTenant<Tenant>, logs: CheckedLog[]): Resumable<TenantResult, number> {
+  *run(stored: TenantRow<Tenant>, logs: CheckedLog[]): Resumable<TenantResult, number> {
     const { store, resources, keys } = this.#parts;
     const { tenant } = stored;
     const epochs = yield* awaited(store.epochs(tenant));
     yield* this.#requireEpochs(tenant, epochs);
     const streams = new StreamRows((after, limit) => store.streams(tenant, after, limit));
-    const records = new ToldRecords();
-    const deletions = new ToldDeletions();
+    const records = new NotedRecords();
+    const deletions = new NotedDeletions();
     const parts = { resources, tree: store, streams, records, deletions, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
@@ -89,26 +89,26 @@ export class TenantCheck<Tenant> {
     return { streams: streams.count, named };
   }
 
-  *#requireRecords(tenant: Tenant, told: ToldRecords): Resumable<void> {
+  *#requireRecords(tenant: Tenant, noted: NotedRecords): Resumable<void> {
     for (let last: RecordReference | undefined; ; ) {
       const portion = yield* awaited(this.#parts.store.records(tenant, last, RECORDS_AT_ONCE));
       if (portion.length === 0) break;
-      for (const record of portion) told.require(record);
+      for (const record of portion) noted.require(record);
       last = portion.at(-1);
     }
-    told.end();
+    noted.end();
   }
 
-  *#requireDeletions(tenant: Tenant, told: ToldDeletions): Resumable<void> {
+  *#requireDeletions(tenant: Tenant, noted: NotedDeletions): Resumable<void> {
     for (let last: Deletion | undefined; ; ) {
       const portion = yield* awaited(
         this.#parts.store.deletions(tenant, last?.firstIndex, DELETIONS_AT_ONCE),
       );
       if (portion.length === 0) break;
-      for (const deletion of portion) told.require(deletion);
+      for (const deletion of portion) noted.require(deletion);
       last = portion.at(-1);
     }
-    told.end();
+    noted.end();
   }
 
   /** Numbers may be missing: those of logs that a restore has lost. */
@@ -130,7 +130,7 @@ export class TenantCheck<Tenant> {
   }
 
   #factsOf(
-    { tenant, tenantId }: StoredTenant<Tenant>,
+    { tenant, tenantId }: TenantRow<Tenant>,
     epochs: readonly EpochRow[],
     log: number,
     entriesBefore: number,

@@ -10,7 +10,13 @@ import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
 import { removalOn } from '../removal.ts';
 import type { Storage } from '../storage.ts';
-import { ALL_TENANTS, Database, type DatabaseOptions, type Scope, statement } from './connection/database.ts';
+import {
+  ALL_TENANTS,
+  Database,
+  type DatabaseOptions,
+  type DatabaseScope,
+  statement,
+} from './connection/database.ts';
 import { removalTables } from './log/deletions.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { ThreadedFollower } from './event-index/threaded-follower.ts';
@@ -84,7 +90,7 @@ const ALIVE_MS_MAX = 2000;
 const SEARCH_MS_MAX = 60_000;
 
 const ANSWERS = statement('SELECT 1');
-const READER: Scope = { role: 'Reader', tenants: [] };
+const READER: DatabaseScope = { role: 'Reader', tenants: [] };
 
 /** Throws StartError. Creates missing tables, if the user may. */
 export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {

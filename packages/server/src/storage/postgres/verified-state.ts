@@ -3,7 +3,7 @@
 
 import { Database, type OpenState, VERIFIER } from './connection/database.ts';
 import { requireVersion } from './schema/migrate.ts';
-import { ROLES } from './schema/rights.ts';
+import { DATABASE_ROLES } from './schema/rights.ts';
 import { userOf } from './connection/users.ts';
 
 /** Counting all contents of a large database takes long, and only the caller waits for it. */
@@ -17,7 +17,7 @@ export async function openForVerifying(url: string, setting: string): Promise<Da
   const options = { url, connectionsMax: 1, answerMsMax: ANSWER_MS_MAX, idleMsMax: IDLE_MS_MAX };
   const database = parts.use(new Database(options));
   await userOf(database, setting);
-  await requireVersion(database, [ROLES.Verifier]);
+  await requireVersion(database, [DATABASE_ROLES.Verifier]);
   parts.move();
   return database;
 }

@@ -25,12 +25,12 @@ import type {
 } from '../../streams/tree.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import { headOf, type LogIdentity } from '../rows/log-identity.ts';
-import type { TenantTrees } from './tenant-trees.ts';
+import type { StoredTrees } from './stored-trees.ts';
 
 type AnyLog = LogIdentity<unknown>;
 
 /** Reads from one state of the store while one proof is made. */
-export interface ProofStore<Log extends AnyLog> extends TenantTrees<Log> {
+export interface ProofStore<Log extends AnyLog> extends StoredTrees<Log> {
   /** Includes an event whose text has a visible classification even if its column does not. */
   evidence(request: ProofRequest): Awaitable<StoredEvidence | AlteredEvent | undefined>;
 }
@@ -64,7 +64,7 @@ export function* proveEvent<Log extends AnyLog>(
 }
 
 export function* proveGrowth<Log extends AnyLog>(
-  store: TenantTrees<Log>,
+  store: StoredTrees<Log>,
   from: number,
   wantedTo: number | undefined,
 ): Resumable<ProvenGrowth | undefined> {

@@ -142,7 +142,7 @@ function ending<S>({ now, orNow, prepare }: Dialect<S>) {
       `UPDATE jobs SET state = 'Done', is_letter = 0, ended_ms = ${now}, expires_ms = key_expires_ms WHERE ${held}`,
     ),
     putOff: prepare(
-      `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, attempts = attempts - 1 WHERE ${held}`,
+      `UPDATE jobs SET state = 'Later', wake_ms = ${now}, attempts = attempts - 1 WHERE ${held}`,
     ),
     fail: prepare(
       `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, reason = $5,

@@ -218,7 +218,7 @@ export class JobTables<S> {
           ? [remove, []]
           : [complete, [outcome.result ?? null, outcome.keepMs]];
       case 'PutOff':
-        return [putOff, [outcome.inMs]];
+        return [putOff, []];
       case 'Failed':
         return [fail, [outcome.againInMs, reasonText(outcome.reason)]];
       case 'Dead':

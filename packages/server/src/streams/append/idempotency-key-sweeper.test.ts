@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { startIdempotencyKeySweeper } from './idempotency-key-sweeper.ts';

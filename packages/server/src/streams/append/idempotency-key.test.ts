@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { idempotencyNowMs } from './idempotency-key.ts';
 
 test('a key lives 24 hours from the later of wall clock and steady time', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { EVENT } from '../../testing/bound-operations.ts';

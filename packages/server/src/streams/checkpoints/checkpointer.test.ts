@@ -7,7 +7,7 @@ import { AuditError } from '@tallystick/contract';
 import { noteVerifier, openCheckpoint } from '@tallystick/evidence';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { Deadline } from '../../runtime/deadline.ts';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createLateAnchor } from '../../storage/anchor/late-anchor.ts';
 import { checkpointedStores, headOf } from '../../testing/checkpointed-store.ts';
 import { NOW_MS } from '../../storage/conformance/claims.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Reason } from '@tallystick/evidence';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import { createScrubber } from './scrubber.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createNewestWitnessed, type NewestWitnessedParts } from './newest-witnessed.ts';
 import type { StoredCheckpoint } from '../tree.ts';
 

@@ -10,7 +10,7 @@ import {
   signatureLine,
   withSignatures,
 } from '@tallystick/evidence';
-import { createFakeClock } from '../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { createTelemetry } from '../../telemetry.ts';
 import type { CosignedCheckpoint, LogTree } from '../tree.ts';
 import type { AskWitnesses, WitnessResponse } from './ask-witnesses.ts';

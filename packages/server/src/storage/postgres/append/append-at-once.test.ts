@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { TenantId } from '@tallystick/contract';
 import { Client } from 'pg';
-import { createFakeClock } from '../../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../../testing/fake-clock.ts';
 import type { AppendRequest, LogWriter } from '../../../streams/log.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
 import { AppendAtOnce } from './append-at-once.ts';

@@ -1,14 +1,14 @@
-// Begins a new log after a restore, if pool/epoch-judge.ts allows it.
+// Begins a new log after a restore, if pool/decide-epoch.ts allows it.
 
 import type { TenantId } from '@tallystick/contract';
 import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
 import {
   beginLog,
+  decideEpoch,
   type EpochRead,
-  judgeEpoch,
-  type ReadEntry,
   type ReadCheckpoint,
-} from '../../pool/epoch-judge.ts';
+  type ReadEntry,
+} from '../../pool/decide-epoch.ts';
 import type { Head } from '../../pool/head.ts';
 import type { OwnNoticesOptions } from '../../pool/own-notices.ts';
 import type { StreamWriter } from '../../pool/stream-writer.ts';
@@ -43,9 +43,9 @@ export async function beginEpoch(
   head: Head,
   nowMs: number,
 ): Promise<EpochResult> {
-  const judging = judgeEpoch(request, head, parts.logOrigin);
-  let step = judging.next();
-  while (step.done !== true) step = judging.next(await readFor(step.value, request.tenant, parts));
+  const deciding = decideEpoch(request, head, parts.logOrigin);
+  let step = deciding.next();
+  while (step.done !== true) step = deciding.next(await readFor(step.value, request.tenant, parts));
   const verdict = step.value;
   if (verdict.status !== 'Needed') return verdict;
   const values = [head.tenantId, verdict.epoch, head.nextIndex, verdict.text];

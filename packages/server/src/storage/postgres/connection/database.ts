@@ -8,8 +8,8 @@ import { orUnavailable, UnknownCommitError } from './unavailable.ts';
 import { COLUMN_TYPES } from './column-types.ts';
 import { areDistributed } from '../schema/distribute.ts';
 import { type Login, loginFor, LOGINS, loginsIn, type LoginUrls } from './logins.ts';
-import type { Role } from '../../tables.ts';
-import { KEY_SETTING, ROLES, TENANTS_SETTING } from '../schema/rights.ts';
+import type { DatabaseRole } from '../../tables.ts';
+import { DATABASE_ROLES, KEY_SETTING, TENANTS_SETTING } from '../schema/rights.ts';
 
 /** Where all tables are. */
 export const SCHEMA = 'tallystick';
@@ -28,20 +28,20 @@ export function statement(text: string): Statement {
 }
 
 /** The role of a transaction, and the tenants, or the key hash, that it sees. Projector and verifier see all tenants. */
-export type Scope =
+export type DatabaseScope =
   | {
-      readonly role: Exclude<Role, 'Projector' | 'Verifier'>;
+      readonly role: Exclude<DatabaseRole, 'Projector' | 'Verifier'>;
       readonly tenants: readonly TenantId[];
     }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
   /** Takes on another role for some statements. */
-  | { readonly role: 'Reader'; readonly tenants: readonly TenantId[]; readonly mayTake: Role }
+  | { readonly role: 'Reader'; readonly tenants: readonly TenantId[]; readonly mayTake: DatabaseRole }
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' | 'Verifier' };
 
 /** For the service's own work, which concerns all tenants. */
-export const ALL_TENANTS: Scope = { role: 'Projector' };
-export const VERIFIER: Scope = { role: 'Verifier' };
+export const ALL_TENANTS: DatabaseScope = { role: 'Projector' };
+export const VERIFIER: DatabaseScope = { role: 'Verifier' };
 
 export interface Transaction {
   /** Whether its tables are distributed over machines by tenant. */
@@ -123,7 +123,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** One durable commit of `work`; if this rejects, its state is unknown. */
-  async inTransaction<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async inTransaction<T>(scope: DatabaseScope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, '', DURABLY);
       const result = await work(transactionOn(client, isDistributed));
@@ -133,7 +133,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** Reads from one state of the database. */
-  async inOneState<T>(scope: Scope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async inOneState<T>(scope: DatabaseScope, read: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, ONE_STATE);
       const result = await read(transactionOn(client, isDistributed));
@@ -143,7 +143,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** The first statement determines the state. */
-  async openState(scope: Scope): Promise<OpenState> {
+  async openState(scope: DatabaseScope): Promise<OpenState> {
     const isDistributed = await this.isDistributed();
     const client = await this.#poolOf(loginOf(scope))
       .connect()
@@ -167,7 +167,7 @@ export class Database implements AsyncDisposable {
   }
 
   /** A single statement, in one round trip. */
-  async read(scope: Scope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
+  async read(scope: DatabaseScope, asked: Statement, values: readonly Value[] = []): Promise<Row[]> {
     return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
       begin(client, isDistributed, scope, 'READ ONLY');
       const rows = transactionOn(client, isDistributed).query(asked, values);
@@ -226,7 +226,7 @@ export class Database implements AsyncDisposable {
   }
 }
 
-function loginOf(scope: Scope): Login {
+function loginOf(scope: DatabaseScope): Login {
   return loginFor('mayTake' in scope ? scope.mayTake : scope.role);
 }
 
@@ -266,7 +266,7 @@ function withSettings(url: string): string {
 export function begin(
   client: PoolClient,
   isDistributed: boolean,
-  scope: Scope,
+  scope: DatabaseScope,
   mode: string,
   ...first: readonly string[]
 ): void {
@@ -277,8 +277,8 @@ export function begin(
   const texts = isDistributed
     ? // Citus sends the whole text that sets something to the other machines. The role must not be set there: connections
       // to them log in as the role, or as the owner inside a function of the owner.
-      [`BEGIN ${mode}; SELECT set_config('role', '${ROLES[scope.role]}', true)`, ...settings]
-    : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${ROLES[scope.role]}`].join('; ')}`];
+      [`BEGIN ${mode}; SELECT set_config('role', '${DATABASE_ROLES[scope.role]}', true)`, ...settings]
+    : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${DATABASE_ROLES[scope.role]}`].join('; ')}`];
   for (const text of texts) client.query(text).catch(() => {});
 }
 
@@ -301,13 +301,13 @@ function bound(value: Value): unknown {
       : value;
 }
 
-export interface Notice {
+export interface DatabaseNotice {
   readonly code?: string | undefined;
   readonly message?: string | undefined;
 }
 
 /** Also if there was nothing to commit: its BEGIN was cancelled, and the following statements ran alone. */
-export function isWarning({ code }: Notice): boolean {
+export function isWarning({ code }: DatabaseNotice): boolean {
   return code?.startsWith(WARNING_CLASS) === true || code === NO_TRANSACTION;
 }
 
@@ -317,7 +317,7 @@ export function isWarning({ code }: Notice): boolean {
  */
 async function commit(client: PoolClient): Promise<void> {
   let warning: string | undefined;
-  const onNotice = (notice: Notice) => {
+  const onNotice = (notice: DatabaseNotice) => {
     if (isWarning(notice)) warning = notice.message ?? '';
   };
   client.on('notice', onNotice);

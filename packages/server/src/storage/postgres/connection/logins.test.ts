@@ -9,11 +9,11 @@ import { StartError } from '../../../start-error.ts';
 import { raw } from '../../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
 import { STREAMS } from '../../conformance/claims.ts';
-import { ALL_TENANTS, Database, type Scope, statement } from './database.ts';
+import { ALL_TENANTS, Database, type DatabaseScope, statement } from './database.ts';
 import type { LoginUrls } from './logins.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
 import { provision } from '../schema/provision.ts';
-import { ROLES } from '../schema/rights.ts';
+import { DATABASE_ROLES } from '../schema/rights.ts';
 
 let server: PostgresServer;
 before(async () => {
@@ -81,7 +81,12 @@ async function refusalOf(opening: Promise<unknown>): Promise<string> {
 
 const ADD = statement('INSERT INTO heads (tenant_id) VALUES ($1)');
 const TENANTS = statement('SELECT tenant_id FROM heads ORDER BY tenant_id');
-const KEPT = [ROLES.Projector, ROLES.Searcher, ROLES.Verifier, ROLES.Retention];
+const KEPT = [
+  DATABASE_ROLES.Projector,
+  DATABASE_ROLES.Searcher,
+  DATABASE_ROLES.Verifier,
+  DATABASE_ROLES.Retention,
+];
 
 async function addTenants(url: string): Promise<void> {
   await using database = new Database({ url, connectionsMax: 1 });
@@ -90,7 +95,7 @@ async function addTenants(url: string): Promise<void> {
 }
 
 /** As the user of `url`, with any role. */
-async function seenBy(url: string, scope: Scope): Promise<unknown[]> {
+async function seenBy(url: string, scope: DatabaseScope): Promise<unknown[]> {
   await using database = new Database({ url, connectionsMax: 1 });
   return (await database.read(scope, TENANTS)).map(({ tenant_id: tenant }) => tenant);
 }
@@ -123,13 +128,13 @@ describe('the user who serves, beside others', () => {
 
   test('keeps the work that has no separate user', async () => {
     for (const [alone, kept] of [
-      ['indexUrl', [ROLES.Projector, ROLES.Searcher, ROLES.Verifier]],
-      ['retentionUrl', [ROLES.Retention]],
+      ['indexUrl', [DATABASE_ROLES.Projector, DATABASE_ROLES.Searcher, DATABASE_ROLES.Verifier]],
+      ['retentionUrl', [DATABASE_ROLES.Retention]],
     ] as const) {
       const { url, ownerUrl, ...others } = await newPlace();
       const urls = { url, [alone]: others[alone] };
       await provision({ ...urls, ownerUrl });
-      for (const role of Object.values(ROLES)) {
+      for (const role of Object.values(DATABASE_ROLES)) {
         const taking = raw(url, `SET ROLE ${role}`);
         if (kept.includes(role as never)) await assert.rejects(taking, /permission denied/, role);
         else await taking;
@@ -145,33 +150,41 @@ test('the users of the index and of retention take on their roles and no more', 
     const rows = await raw(
       url,
       `SELECT role FROM unnest($1::text[]) AS role WHERE pg_has_role(role, 'MEMBER') ORDER BY role`,
-      [Object.values(ROLES)],
+      [Object.values(DATABASE_ROLES)],
     );
     return rows.map(({ role }) => role);
   };
   assert.deepEqual(
     await mayTake(indexUrl),
-    [ROLES.Projector, ROLES.Searcher, ROLES.Verifier, ROLES.Reader].toSorted(),
+    [
+      DATABASE_ROLES.Projector,
+      DATABASE_ROLES.Searcher,
+      DATABASE_ROLES.Verifier,
+      DATABASE_ROLES.Reader,
+    ].toSorted(),
   );
-  assert.deepEqual(await mayTake(retentionUrl), [ROLES.Retention]);
+  assert.deepEqual(await mayTake(retentionUrl), [DATABASE_ROLES.Retention]);
 });
 
 test('each statement goes over the connection of the user whose role it is in', async () => {
   const { url, indexUrl, retentionUrl, serving, index } = await migratedPlace();
   await using database = new Database({ url, indexUrl, retentionUrl, connectionsMax: 1 });
   const who = statement('SELECT session_user::text AS user, current_user::text AS role');
-  const asked = async (scope: Scope) => {
+  const asked = async (scope: DatabaseScope) => {
     const [row] = await database.read(scope, who);
     return [row?.['user'], row?.['role']];
   };
   const tenants = ['acme'];
-  assert.deepEqual(await asked({ role: 'Reader', tenants }), [serving, ROLES.Reader]);
-  assert.deepEqual(await asked({ role: 'Writer', tenants }), [serving, ROLES.Writer]);
-  assert.deepEqual(await asked(ALL_TENANTS), [index, ROLES.Projector]);
-  assert.deepEqual(await asked({ role: 'Searcher', tenants }), [index, ROLES.Searcher]);
-  assert.deepEqual(await asked({ role: 'Reader', tenants, mayTake: 'Searcher' }), [index, ROLES.Reader]);
+  assert.deepEqual(await asked({ role: 'Reader', tenants }), [serving, DATABASE_ROLES.Reader]);
+  assert.deepEqual(await asked({ role: 'Writer', tenants }), [serving, DATABASE_ROLES.Writer]);
+  assert.deepEqual(await asked(ALL_TENANTS), [index, DATABASE_ROLES.Projector]);
+  assert.deepEqual(await asked({ role: 'Searcher', tenants }), [index, DATABASE_ROLES.Searcher]);
+  assert.deepEqual(await asked({ role: 'Reader', tenants, mayTake: 'Searcher' }), [
+    index,
+    DATABASE_ROLES.Reader,
+  ]);
   const [, role] = await asked({ role: 'Retention', tenants });
-  assert.equal(role, ROLES.Retention);
+  assert.equal(role, DATABASE_ROLES.Retention);
 });
 
 describe('users who could be mistaken for separate ones', () => {
@@ -236,7 +249,10 @@ describe('a serving user with the rights of others', () => {
     assert.equal(end, `REVOKE ${roles} FROM ${place.serving} GRANTED BY postgres`);
     await raw(ownerUrl, end);
     assert.deepEqual(await toldOf(place), []);
-    await assert.rejects(raw(place.url, `SET ROLE ${ROLES.Projector}`), /permission denied to set role/);
+    await assert.rejects(
+      raw(place.url, `SET ROLE ${DATABASE_ROLES.Projector}`),
+      /permission denied to set role/,
+    );
   });
 
   test('also through another role, as a superuser, past the policies, or as the owner', async () => {
@@ -247,13 +263,13 @@ describe('a serving user with the rights of others', () => {
     await raw(ownerUrl, `CREATE ROLE ${team}`);
     for (const [change, back, expected] of [
       [
-        `GRANT ${ROLES.Projector} TO ${team}; GRANT ${team} TO ${serving}`,
+        `GRANT ${DATABASE_ROLES.Projector} TO ${team}; GRANT ${team} TO ${serving}`,
         `REVOKE ${team} FROM ${serving}`,
         /still take on tallystick_projector: .*, end its membership of the role by which it has them$/,
       ],
       [
-        `GRANT ${ROLES.Projector} TO ${serving} WITH ADMIN TRUE, SET FALSE, INHERIT FALSE`,
-        `REVOKE ${ROLES.Projector} FROM ${serving}`,
+        `GRANT ${DATABASE_ROLES.Projector} TO ${serving} WITH ADMIN TRUE, SET FALSE, INHERIT FALSE`,
+        `REVOKE ${DATABASE_ROLES.Projector} FROM ${serving}`,
         /still take on tallystick_projector: .*, run REVOKE tallystick_projector FROM/,
       ],
       [`ALTER ROLE ${serving} SUPERUSER`, `ALTER ROLE ${serving} NOSUPERUSER`, /is a superuser, so nothing/],

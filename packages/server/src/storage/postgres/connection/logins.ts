@@ -1,8 +1,8 @@
 // The users of the database. One user may do everything; or separate users work on all tenants and remove content, so
 // that the serving user cannot take on their roles.
 
-import type { Role } from '../../tables.ts';
-import { ROLES } from '../schema/rights.ts';
+import type { DatabaseRole } from '../../tables.ts';
+import { DATABASE_ROLES } from '../schema/rights.ts';
 
 export interface LoginUrls {
   /** The URL of the serving user. */
@@ -17,7 +17,7 @@ interface LoginFacts {
   /** The setting that names its URL. */
   readonly setting: string;
   readonly url: keyof LoginUrls;
-  readonly roles: readonly Role[];
+  readonly roles: readonly DatabaseRole[];
 }
 
 export type Login = 'Serving' | 'Index' | 'Retention';
@@ -41,12 +41,12 @@ export function loginsIn(urls: LoginUrls): Login[] {
 }
 
 /** The login of a role: of two that may have it, the one with fewer rights. */
-export function loginFor(role: Role): Login {
+export function loginFor(role: DatabaseRole): Login {
   return ALL.find((login) => LOGINS[login].roles.includes(role))!;
 }
 
 /** The names of a login's roles; the serving login also has those of missing logins. */
 export function rolesOf(login: Login, logins: readonly Login[]): string[] {
   const done = login === 'Serving' ? ALL.filter((each) => each === login || !logins.includes(each)) : [login];
-  return [...new Set(done.flatMap((each) => LOGINS[each].roles))].map((role) => ROLES[role]);
+  return [...new Set(done.flatMap((each) => LOGINS[each].roles))].map((role) => DATABASE_ROLES[role]);
 }

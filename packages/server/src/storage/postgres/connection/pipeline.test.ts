@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import { ALL_TENANTS, Database, SCHEMA, type Scope, statement } from './database.ts';
+import { ALL_TENANTS, Database, type DatabaseScope, SCHEMA, statement } from './database.ts';
 import { Pipeline } from './pipeline.ts';
 import { migrate } from '../schema/migrate.ts';
 
-const WRITER: Scope = { role: 'Writer', tenants: [] };
+const WRITER: DatabaseScope = { role: 'Writer', tenants: [] };
 const PUT = statement(
   `INSERT INTO meta (name, value) SELECT $1::text, count(*) FROM meta WHERE name LIKE 'line %' RETURNING value`,
 );

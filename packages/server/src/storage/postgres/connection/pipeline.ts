@@ -7,18 +7,18 @@ import { orUnavailable, UnknownCommitError } from './unavailable.ts';
 import {
   begin,
   type Database,
+  type DatabaseNotice,
+  type DatabaseScope,
   DURABLY,
   isWarning,
-  type Notice,
   type Row,
-  type Scope,
   type Statement,
   transactionOn,
   type Value,
 } from './database.ts';
 
 interface Asked {
-  readonly scope: Scope;
+  readonly scope: DatabaseScope;
   readonly statement: Statement;
   readonly values: readonly Value[];
   readonly settings: readonly string[];
@@ -43,7 +43,7 @@ export class Pipeline {
 
   /** The rows of the statement, once they are durable. The settings apply to this transaction. */
   commit(
-    scope: Scope,
+    scope: DatabaseScope,
     statement: Statement,
     values: readonly Value[],
     ...settings: readonly string[]
@@ -77,7 +77,7 @@ export class Pipeline {
 
   /** Throws if the connection must not be reused. */
   async #serveOver(client: PoolClient): Promise<void> {
-    const onNotice = (notice: Notice) => {
+    const onNotice = (notice: DatabaseNotice) => {
       // The warning does not name its commit, so it applies to all under way: they are in doubt, which is always safe.
       if (isWarning(notice) && this.#underWay > 0) this.#warning ??= notice.message ?? '';
     };

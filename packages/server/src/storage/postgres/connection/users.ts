@@ -6,7 +6,7 @@ import type { PoolClient } from 'pg';
 import { StartError } from '../../../start-error.ts';
 import { type Database, SCHEMA } from './database.ts';
 import { type Login, LOGINS, rolesOf } from './logins.ts';
-import { ROLES } from '../schema/rights.ts';
+import { DATABASE_ROLES } from '../schema/rights.ts';
 
 /** Names by login. */
 export interface Users extends Readonly<Partial<Record<Login, string>>> {
@@ -80,7 +80,7 @@ export async function exposureOf(database: Database): Promise<string | undefined
   const { logins } = database;
   if (logins.length === 1) return undefined;
   const own = rolesOf('Serving', logins);
-  const kept = Object.values(ROLES).filter((role) => !own.includes(role));
+  const kept = Object.values(DATABASE_ROLES).filter((role) => !own.includes(role));
   const settings = logins.slice(1).map((login) => LOGINS[login].setting);
   return database.plainly(async (client) => {
     const might = await mightOf(client);

@@ -9,7 +9,7 @@ import { ContentMonths } from '../schema/content-months.ts';
 import {
   ALL_TENANTS,
   type Database,
-  type Scope,
+  type DatabaseScope,
   type Statement,
   statement,
   type Value,
@@ -83,7 +83,7 @@ function monthOf({ expires_at_ms: expiresAtMs }: CopiedRow): number {
 }
 
 /** The role that adds such rows while the service runs. */
-function scopeOf({ name }: CopiedTable, rows: readonly CopiedRow[]): Scope {
+function scopeOf({ name }: CopiedTable, rows: readonly CopiedRow[]): DatabaseScope {
   if (TENANT_TABLES[name]?.Writer?.includes('INSERT') !== true) return ALL_TENANTS;
   return { role: 'Writer', tenants: [...new Set(rows.map((row) => row['tenant_id'] as TenantId))] };
 }

@@ -10,9 +10,9 @@ import { textIn } from '../../rows/columns.ts';
 import {
   ALL_TENANTS,
   type Database,
+  type DatabaseScope,
   type Row,
   SCHEMA,
-  type Scope,
   statement,
 } from '../connection/database.ts';
 import { isDenied } from '../schema/migrate.ts';
@@ -30,7 +30,7 @@ export interface CopyMark {
 export const COPY_NAME = 'copy';
 const UNIQUE_VIOLATION = '23505';
 
-const WRITER: Scope = { role: 'Writer', tenants: [] };
+const WRITER: DatabaseScope = { role: 'Writer', tenants: [] };
 const META = statement('SELECT name, value FROM meta');
 const HOLDS_ANY = statement(
   `SELECT ${Object.keys(TENANT_TABLES)

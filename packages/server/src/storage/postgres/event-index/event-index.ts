@@ -17,7 +17,7 @@ import type { Clock } from '../../../runtime/clock.ts';
 import type { Deadline } from '../../../runtime/deadline.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
-import { type Database, type Scope, statement, type Transaction } from '../connection/database.ts';
+import { type Database, type DatabaseScope, statement, type Transaction } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
 import { FrequentPlans } from './frequent-plans.ts';
 import { IndexFollower } from './follower.ts';
@@ -89,7 +89,7 @@ class Index implements PostgresEventIndex {
     const nowMs = this.#clock.now();
     try {
       // Where tables are distributed, a role that is taken on in between would see another state of them.
-      const scope: Scope = (await this.#database.isDistributed())
+      const scope: DatabaseScope = (await this.#database.isDistributed())
         ? { role: 'Searcher', tenants: [tenant] }
         : { role: 'Reader', tenants: [tenant], mayTake: 'Searcher' };
       return await this.#slots.run(tenant, deadline, () =>
@@ -159,6 +159,6 @@ class Index implements PostgresEventIndex {
   }
 }
 
-function readerOf(tenant: TenantId): Scope {
+function readerOf(tenant: TenantId): DatabaseScope {
   return { role: 'Reader', tenants: [tenant] };
 }

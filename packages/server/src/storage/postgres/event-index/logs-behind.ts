@@ -73,7 +73,7 @@ export class LogsBehind {
 }
 
 /** That of the share in a row. */
-export function leaseOf(row: Row, leases: Leases | undefined): Leases | undefined {
+function leaseOf(row: Row, leases: Leases | undefined): Leases | undefined {
   const share = numberOf(row, 'share');
   return leases && new Map([[share, leases.get(share) ?? -1]]);
 }

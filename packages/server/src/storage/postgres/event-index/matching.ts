@@ -26,7 +26,7 @@ import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { type Row, statement, type Transaction, type Value } from '../connection/database.ts';
 import { Turn } from '../connection/paused-reads.ts';
-import { ROLES } from '../schema/rights.ts';
+import { DATABASE_ROLES } from '../schema/rights.ts';
 import type { FrequentPlans } from './frequent-plans.ts';
 import { FIRST_DOCS, isBehindFirst } from './first-docs.ts';
 import { type LoggedRow, rowsAt } from './logged-events.ts';
@@ -67,8 +67,8 @@ const DOC_COLUMNS = `d.leaf_index, d.event_id, d.at_ms, d.at_ns, d.classificatio
 const KEY_TEXTS = statement(
   `SELECT text FROM view_keys WHERE tenant_id = $1 AND generation = $2 AND kind = $3 LIMIT ${KEY_TEXTS_MAX + 1}`,
 );
-const AS_SEARCHER = once(`SET LOCAL ROLE ${ROLES.Searcher}`);
-const AS_READER = once(`SET LOCAL ROLE ${ROLES.Reader}`);
+const AS_SEARCHER = once(`SET LOCAL ROLE ${DATABASE_ROLES.Searcher}`);
+const AS_READER = once(`SET LOCAL ROLE ${DATABASE_ROLES.Reader}`);
 
 /** Everything within one transaction of a reader; of a searcher, where tables are distributed. */
 export class Matcher {

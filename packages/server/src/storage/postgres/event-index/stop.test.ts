@@ -11,7 +11,7 @@ import { questionOf } from '../../event-index/testing/plain-definition.ts';
 import { PATIENT_LIMITS } from '../../../testing/postgres-server.ts';
 import { Database, SCHEMA } from '../connection/database.ts';
 import { provision } from '../schema/provision.ts';
-import { ROLES } from '../schema/rights.ts';
+import { DATABASE_ROLES } from '../schema/rights.ts';
 import type { PostgresEventIndex } from './event-index.ts';
 import { STATE } from './index-reader.ts';
 import { SearchSlots } from './search-slots.ts';
@@ -107,7 +107,7 @@ test('how a tenant is indexed is told without going through its log', async () =
   const client = new Client({ connectionString: logs.url });
   await client.connect();
   await client.query(
-    `BEGIN; SET LOCAL search_path = ${SCHEMA}; SET LOCAL ROLE ${ROLES.Reader}; SET LOCAL enable_seqscan = off`,
+    `BEGIN; SET LOCAL search_path = ${SCHEMA}; SET LOCAL ROLE ${DATABASE_ROLES.Reader}; SET LOCAL enable_seqscan = off`,
   );
   await client.query(`PREPARE state (text) AS ${STATE.text}`);
   const { rows } = await client.query<Record<string, string>>(`EXPLAIN EXECUTE state ('${tenant}')`);
@@ -130,6 +130,6 @@ test('words are looked up in the index of terms; control: with the security of r
     await client.end();
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   };
-  assert.match(await planFor(ROLES.Searcher), /Index Scan on docs_\d+_terms_idx/);
-  assert.doesNotMatch(await planFor(ROLES.Reader), /terms_idx/);
+  assert.match(await planFor(DATABASE_ROLES.Searcher), /Index Scan on docs_\d+_terms_idx/);
+  assert.doesNotMatch(await planFor(DATABASE_ROLES.Reader), /terms_idx/);
 });

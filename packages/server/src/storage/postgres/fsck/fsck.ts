@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import { runAsync } from '../../resumable.ts';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
-import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
+import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
@@ -84,7 +84,7 @@ async function tenantsAfter(
   statements: Statements,
   after: TenantId | undefined,
   only: TenantId | undefined,
-): Promise<StoredTenant<TenantId>[]> {
+): Promise<TenantRow<TenantId>[]> {
   if (only !== undefined && after !== undefined) return [];
   const rows =
     only !== undefined

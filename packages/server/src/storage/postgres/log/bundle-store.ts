@@ -12,7 +12,7 @@ import { logIn } from './log-row.ts';
 import { readInstallation } from '../schema/meta.ts';
 import { STREAMS } from './stream-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
-import { singleStatements, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { singleStatements, storedTrees, TreeTables } from '../tree/tree-tables.ts';
 import { openForVerifying, verifiedState } from '../verified-state.ts';
 
 const STREAM = statement(`${STREAMS} WHERE this.tenant_id = $1 AND this.stream_id = $2`);
@@ -47,7 +47,7 @@ function storeIn(statements: Statements, logOrigin: string, tenant: TenantId): B
   const trees = new TreeTables(logOrigin);
   const tables = new EvidenceTables();
   return {
-    ...tenantTrees(trees, statements, tenant),
+    ...storedTrees(trees, statements, tenant),
     async stream(streamId) {
       const [row] = await statements.query(STREAM, [tenant, streamId]);
       return row && streamIn(row, logIn(row, tenant, logOrigin));

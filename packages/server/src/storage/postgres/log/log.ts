@@ -15,11 +15,6 @@ export interface LogParts extends JournalOptions {
   readonly committer: PoolCommitter;
 }
 
-/** Runs everything in this thread. */
-export function createLog(parts: LogParts): LogWriter & LogReader {
-  return createLogWith(writesHere(parts), parts);
-}
-
 /** Uses a writer in this or another thread. */
 export function createLogWith(
   writer: LogWriter,

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { PATIENT_LIMITS, type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import { ALL_TENANTS, Database, type Scope, statement } from '../connection/database.ts';
+import { ALL_TENANTS, Database, type DatabaseScope, statement } from '../connection/database.ts';
 import { BY_INDEX, rowsOfMany } from '../event-index/logged-events.ts';
 import { Heads } from '../append/heads.ts';
 import { ENTRIES_WITH_CONTENTS, EVENT_ID } from './log-columns.ts';
@@ -76,7 +76,7 @@ const LOOKED_AT = statement(
 
 test('an id leads to its entry, for reads and for appends', async () => {
   assert.equal(ids.length, 5);
-  const scopes: Scope[] = [
+  const scopes: DatabaseScope[] = [
     { role: 'Reader', tenants: ['acme'] },
     { role: 'Writer', tenants: ['acme', 'beta'] },
     ALL_TENANTS,

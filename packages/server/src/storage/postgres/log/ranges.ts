@@ -10,7 +10,7 @@ import type { Statements } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
 import { lotOf } from '../fsck/rows.ts';
-import { readerOf, singleStatements, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { readerOf, singleStatements, storedTrees, TreeTables } from '../tree/tree-tables.ts';
 
 const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
 const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';
@@ -31,7 +31,7 @@ export function rangeStore(
 ): RangeStore<LogIdentity> {
   const statements = singleStatements(database, readerOf(tenant));
   return {
-    ...tenantTrees(tables, statements, tenant),
+    ...storedTrees(tables, statements, tenant),
     nextBegin: (log) => tables.nextBegin(statements, log),
     rows: (_, first, last) => lotOf(statements, tenant, first, last),
     async entry(_, index) {

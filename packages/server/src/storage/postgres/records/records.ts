@@ -20,7 +20,7 @@ import {
 import {
   ALL_TENANTS,
   type Database,
-  type Scope,
+  type DatabaseScope,
   statement,
   type Transaction,
 } from '../connection/database.ts';
@@ -112,7 +112,7 @@ const COUNT = statement(
   `SELECT count(*) AS count FROM (SELECT 1 FROM records WHERE tenant_id = $1 AND kind = $2
    LIMIT ${RECORDS_COUNTED_MAX}) AS counted`,
 );
-const NO_TENANT: Scope = { role: 'Reader', tenants: [] };
+const NO_TENANT: DatabaseScope = { role: 'Reader', tenants: [] };
 
 export function createRecordReader(database: Database): RecordReader {
   return {
@@ -127,7 +127,7 @@ export function createRecordReader(database: Database): RecordReader {
 }
 
 function ownedRecords(database: Database, owner: RecordOwner): OwnedRecords {
-  const scope: Scope = { role: 'Reader', tenants: [owner] };
+  const scope: DatabaseScope = { role: 'Reader', tenants: [owner] };
   const read = (asked: typeof FIND, kind: RecordKind, ...more: (string | number)[]) =>
     database.read(scope, asked, [owner, kind, ...more]);
   return {

@@ -3,7 +3,7 @@
 
 import type { QueryResult, QueryResultRow } from 'pg';
 import { StartError } from '../../../start-error.ts';
-import { ROLES, TENANT_TABLES } from './rights.ts';
+import { DATABASE_ROLES, TENANT_TABLES } from './rights.ts';
 
 /** A connection or transaction. */
 export interface Queryable {
@@ -63,7 +63,7 @@ export async function distributeTables(client: Queryable, schema: string): Promi
  * decide how to authenticate them.
  */
 export async function letRolesIn(client: Queryable): Promise<void> {
-  for (const role of Object.values(ROLES)) await client.query(`ALTER ROLE ${role} LOGIN`);
+  for (const role of Object.values(DATABASE_ROLES)) await client.query(`ALTER ROLE ${role} LOGIN`);
 }
 
 /** The values of these settings on each machine, by name; throws StartError if one does not answer. */
@@ -72,7 +72,7 @@ export async function settingsOfMachines(
   names: readonly string[],
 ): Promise<Map<string, ReadonlyMap<string, string>>> {
   const asked = `SELECT string_agg(name || '=' || setting, ',') FROM pg_settings WHERE name IN (${names.map(quoted).join()})`;
-  await client.query(`BEGIN; SELECT set_config('role', '${ROLES.Projector}', true)`);
+  await client.query(`BEGIN; SELECT set_config('role', '${DATABASE_ROLES.Projector}', true)`);
   const { rows } = await client.query<{ machine: string; success: boolean; result: string }>(
     `SELECT nodename || ':' || nodeport AS machine, success, result
      FROM run_command_on_all_nodes($1) AS answer JOIN pg_dist_node USING (nodeid)`,
@@ -82,7 +82,7 @@ export async function settingsOfMachines(
   const silent = rows.find(({ success }) => !success);
   if (silent !== undefined)
     throw new StartError(
-      `the machine ${silent.machine} of the database cannot be asked by ${ROLES.Projector}: ${silent.result}`,
+      `the machine ${silent.machine} of the database cannot be asked by ${DATABASE_ROLES.Projector}: ${silent.result}`,
     );
   return new Map(rows.map(({ machine, result }) => [machine, settingsIn(result)]));
 }

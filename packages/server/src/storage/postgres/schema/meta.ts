@@ -9,10 +9,10 @@ import {
 } from '../../installation.ts';
 import { textIn } from '../../rows/columns.ts';
 import { COPY_NAME, markIn, requireWhole } from '../copy/copy-mark.ts';
-import { type Database, type Row, type Scope, statement } from '../connection/database.ts';
+import { type Database, type DatabaseScope, type Row, statement } from '../connection/database.ts';
 
-const READER: Scope = { role: 'Reader', tenants: [] };
-const WRITER: Scope = { role: 'Writer', tenants: [] };
+const READER: DatabaseScope = { role: 'Reader', tenants: [] };
+const WRITER: DatabaseScope = { role: 'Writer', tenants: [] };
 
 const READ = statement(
   `SELECT name, value FROM meta WHERE name IN ('installation_id', 'log_origin', '${COPY_NAME}')`,
@@ -41,7 +41,7 @@ export async function settleInstallation(
 
 export async function readInstallation(
   database: Database,
-  scope: Scope = READER,
+  scope: DatabaseScope = READER,
 ): Promise<Installation | undefined> {
   return installationIn(await database.read(scope, READ));
 }

@@ -14,7 +14,7 @@ import {
   settingsOfMachines,
 } from './distribute.ts';
 import { type Login, LOGINS, rolesOf } from '../connection/logins.ts';
-import { ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
+import { DATABASE_ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
 import { MIGRATIONS, unsampled } from './schema.ts';
 import { byPartitions, byShards } from './partitions.ts';
 import type { Users } from '../connection/users.ts';
@@ -79,7 +79,7 @@ async function migrateOver(
   await client.query('BEGIN');
   await client.query('SET LOCAL statement_timeout = 0');
   await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-  for (const role of Object.values(ROLES)) await client.query(makeRole(role));
+  for (const role of Object.values(DATABASE_ROLES)) await client.query(makeRole(role));
   await client.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
   const version = (await hasTables(client)) ? await versionOf(client) : 0;
   requireKnown(version);
@@ -295,7 +295,7 @@ const CONTENT_MONTHS = `
     EXECUTE format('ALTER TABLE contents ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', part, month, month + 1);
   END $$;
   REVOKE ALL ON FUNCTION ${SCHEMA}.ensure_content_month(integer) FROM PUBLIC;
-  GRANT EXECUTE ON FUNCTION ${SCHEMA}.ensure_content_month(integer) TO ${ROLES.Writer};
+  GRANT EXECUTE ON FUNCTION ${SCHEMA}.ensure_content_month(integer) TO ${DATABASE_ROLES.Writer};
   SELECT ${SCHEMA}.ensure_content_month(0);
 `;
 

@@ -12,13 +12,13 @@ import { draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../../conforma
 import { changeOf, nextVersion, recordOf } from '../../conformance/records.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
 import { ALL_TENANTS, Database, SCHEMA, statement } from '../connection/database.ts';
-import { createLog } from '../log/log.ts';
+import { createLog } from '../../../testing/postgres-log.ts';
 import { settleInstallation } from './meta.ts';
 import { MIGRATION_LOCK, migrate, requireReady, requireVersion, versionIn } from './migrate.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
 import { ensureReady, provision } from './provision.ts';
 import { createRecordReader } from '../records/records.ts';
-import { COMMON_TABLES, ROLES, TENANT_TABLES } from './rights.ts';
+import { COMMON_TABLES, DATABASE_ROLES, TENANT_TABLES } from './rights.ts';
 import { classificationIn } from '../../rows/classification-column.ts';
 import { MIGRATIONS } from './schema.ts';
 import { byPartitions } from './partitions.ts';
@@ -133,9 +133,9 @@ describe('a user who is not the owner', () => {
         url,
         `BEGIN; SET LOCAL ROLE ${role}; SET LOCAL search_path = ${SCHEMA}; SET LOCAL app.tenants = 'acme'; ${sql}`,
       );
-    for (const role of Object.values(ROLES)) {
+    for (const role of Object.values(DATABASE_ROLES)) {
       // The searcher sees no entries; the others do.
-      await inRole(role, `SELECT * FROM ${role === ROLES.Searcher ? 'docs' : 'entries'}`);
+      await inRole(role, `SELECT * FROM ${role === DATABASE_ROLES.Searcher ? 'docs' : 'entries'}`);
       for (const sql of [
         'UPDATE entries SET leaf = leaf',
         'DELETE FROM entries',
@@ -160,7 +160,7 @@ describe('a user who is not the owner', () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     await provision({ url, ownerUrl });
-    await asked(ownerUrl, `REVOKE ${ROLES.Projector} FROM ${user}`);
+    await asked(ownerUrl, `REVOKE ${DATABASE_ROLES.Projector} FROM ${user}`);
     await using database = new Database({ url, connectionsMax: 1 });
     const expected = {
       name: 'StartError',
@@ -177,7 +177,7 @@ describe('a user who is not the owner', () => {
     const ownerUrl = await server.createDatabase();
     const { user, url } = await userOf(ownerUrl);
     await provision({ url, ownerUrl });
-    await asked(ownerUrl, `GRANT ${ROLES.Projector} TO ${user} WITH INHERIT TRUE`);
+    await asked(ownerUrl, `GRANT ${DATABASE_ROLES.Projector} TO ${user} WITH INHERIT TRUE`);
     await asked(url, `SELECT * FROM ${SCHEMA}.entries`);
     await provision({ url, ownerUrl });
     await assert.rejects(asked(url, `SELECT * FROM ${SCHEMA}.entries`), /permission denied/);

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
-import { ALL_TENANTS, Database, SCHEMA, type Scope, statement } from '../connection/database.ts';
+import { ALL_TENANTS, Database, type DatabaseScope, SCHEMA, statement } from '../connection/database.ts';
 import { migrate, requireReady } from './migrate.ts';
-import { COMMON_TABLES, ROLES } from './rights.ts';
+import { COMMON_TABLES, DATABASE_ROLES } from './rights.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -61,7 +61,7 @@ describe('the catalogue', () => {
   });
 
   test('no role that serves owns a table, is a superuser, or bypasses the policies', async () => {
-    const names = Object.values(ROLES).map((role) => `'${role}'`);
+    const names = Object.values(DATABASE_ROLES).map((role) => `'${role}'`);
     const roles = await asked(
       `SELECT rolname, rolsuper OR rolbypassrls OR rolcanlogin OR rolcreaterole OR
          EXISTS (SELECT 1 FROM pg_class WHERE relowner = pg_roles.oid) AS mighty
@@ -119,7 +119,7 @@ describe('the catalogue', () => {
 const INSERT = statement(`INSERT INTO heads (tenant_id) VALUES ($1)`);
 const READ = statement('SELECT tenant_id FROM heads ORDER BY tenant_id');
 
-async function seen(scope: Scope): Promise<unknown[]> {
+async function seen(scope: DatabaseScope): Promise<unknown[]> {
   return (await database.read(scope, READ)).map(({ tenant_id: tenant }) => tenant);
 }
 

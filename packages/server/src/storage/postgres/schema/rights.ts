@@ -2,11 +2,11 @@
 // the tenants named for the transaction. For each transaction a node takes on the role that it needs and no more, as
 // one user or as several (logins.ts).
 
-import { type Rights, type Role, type Table, tablesOf } from '../../tables.ts';
+import { type DatabaseRole, type Rights, type Table, tablesOf } from '../../tables.ts';
 import { partsOf } from './partitions.ts';
 
 /** Roles of transactions; none of them can log in, owns anything, or bypasses row policies. */
-export const ROLES = {
+export const DATABASE_ROLES = {
   /** Appends to logs, and changes keys and tenants. */
   Writer: 'tallystick_writer',
   /** Answers requests. */
@@ -23,7 +23,7 @@ export const ROLES = {
   Searcher: 'tallystick_searcher',
   /** Reads the evidence of all tenants, and nothing else: for verifications of the database. */
   Verifier: 'tallystick_verifier',
-} as const satisfies Readonly<Record<Role, string>>;
+} as const satisfies Readonly<Record<DatabaseRole, string>>;
 
 /** The setting with the tenants of a transaction, separated by commas. */
 export const TENANTS_SETTING = 'app.tenants';
@@ -75,14 +75,19 @@ const SEARCHED = [
 /** The roles that see the rows of all tenants. */
 function seeingAll(rights: Rights): string {
   const more = (['Searcher', 'Verifier'] as const).filter((role) => rights[role] !== undefined);
-  return ['Projector' as const, ...more].map((role) => ROLES[role]).join(', ');
+  return ['Projector' as const, ...more].map((role) => DATABASE_ROLES[role]).join(', ');
 }
 
 /** All rights: run after every migration; repeating it changes nothing. */
 export function rightsOf(schema: string, isDistributed: boolean): string[] {
-  const roles = Object.values(ROLES);
+  const roles = Object.values(DATABASE_ROLES);
   const { ownTenants, shownKey } = policiesOf(isDistributed);
-  const seeingOwn = [ROLES.Writer, ROLES.Reader, ROLES.Retention, ...(isDistributed ? [ROLES.Searcher] : [])];
+  const seeingOwn = [
+    DATABASE_ROLES.Writer,
+    DATABASE_ROLES.Reader,
+    DATABASE_ROLES.Retention,
+    ...(isDistributed ? [DATABASE_ROLES.Searcher] : []),
+  ];
   const statements = [
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${roles.join(', ')}, PUBLIC`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${roles.join(', ')}`,
@@ -105,18 +110,18 @@ export function rightsOf(schema: string, isDistributed: boolean): string[] {
   for (const part of isDistributed ? [] : partsOf('docs'))
     statements.push(
       `DROP POLICY IF EXISTS all_tenants ON ${part}`,
-      `CREATE POLICY all_tenants ON ${part} TO ${ROLES.Searcher} USING (true)`,
+      `CREATE POLICY all_tenants ON ${part} TO ${DATABASE_ROLES.Searcher} USING (true)`,
       ...grants(part, { Searcher: ['SELECT'] }),
     );
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON records',
-    `CREATE POLICY shown_key ON records FOR SELECT TO ${ROLES.Reader}, ${ROLES.Writer} USING (${shownKey})`,
+    `CREATE POLICY shown_key ON records FOR SELECT TO ${DATABASE_ROLES.Reader}, ${DATABASE_ROLES.Writer} USING (${shownKey})`,
   );
   return statements;
 }
 
 function grants(table: string, rights: Rights): string[] {
   return Object.entries(rights).map(
-    ([role, allowed]) => `GRANT ${allowed.join(', ')} ON ${table} TO ${ROLES[role as Role]}`,
+    ([role, allowed]) => `GRANT ${allowed.join(', ')} ON ${table} TO ${DATABASE_ROLES[role as DatabaseRole]}`,
   );
 }

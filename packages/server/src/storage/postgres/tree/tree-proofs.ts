@@ -4,12 +4,12 @@ import type { TenantId } from '@tallystick/contract';
 import type { AlteredEvent, ProofRequest, ProvenEvent, ProvenGrowth } from '../../../streams/tree.ts';
 import { runAsync } from '../../resumable.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
-import type { TenantTrees } from '../../tree/tenant-trees.ts';
+import type { StoredTrees } from '../../tree/stored-trees.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import type { Database } from '../connection/database.ts';
 import type { EvidenceTables } from '../log/evidence-tables.ts';
-import { readerOf, type SignedLog, tenantTrees, type TreeTables } from './tree-tables.ts';
+import { readerOf, type SignedLog, storedTrees, type TreeTables } from './tree-tables.ts';
 
 interface ProofTables {
   readonly database: Database;
@@ -47,10 +47,10 @@ function treesInOneState(
   tables: TreeTables,
   statements: Statements,
   tenant: TenantId,
-): TenantTrees<LogIdentity> {
+): StoredTrees<LogIdentity> {
   let found: SignedLog | undefined;
   return {
-    ...tenantTrees(tables, statements, tenant),
+    ...storedTrees(tables, statements, tenant),
     async log(index) {
       found = await tables.signedLog(statements, tenant, index);
       return found?.log;

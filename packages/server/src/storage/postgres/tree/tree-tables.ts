@@ -18,9 +18,15 @@ import type { CosignedPortion, LogSize, StoredCheckpoint } from '../../../stream
 import { blobOf, numberOf, textIn, textOrNone } from '../../rows/columns.ts';
 import { tileIn } from '../../rows/joined-hashes.ts';
 import { checkpointIn, type LogIdentity } from '../../rows/log-identity.ts';
-import type { TenantTrees } from '../../tree/tenant-trees.ts';
+import type { StoredTrees } from '../../tree/stored-trees.ts';
 import { ofTenants, rowForEach, type Statements } from '../connection/by-tenant.ts';
-import { ALL_TENANTS, type Database, type Row, type Scope, statement } from '../connection/database.ts';
+import {
+  ALL_TENANTS,
+  type Database,
+  type DatabaseScope,
+  type Row,
+  statement,
+} from '../connection/database.ts';
 import { LOG_COLUMNS, logIn } from '../log/log-row.ts';
 
 /** A log with its newest checkpoint, by one statement. */
@@ -238,11 +244,11 @@ export function makeOf<T>(
 }
 
 /** The reads of one tenant's logs. */
-export function tenantTrees(
+export function storedTrees(
   tables: TreeTables,
   statements: Statements,
   tenant: TenantId,
-): TenantTrees<LogIdentity> {
+): StoredTrees<LogIdentity> {
   return {
     log: async (index) => (await tables.signedLog(statements, tenant, index))?.log,
     latest: (log) => tables.latest(statements, log),
@@ -252,12 +258,12 @@ export function tenantTrees(
 }
 
 /** The scope of reads for a tenant. */
-export function readerOf(tenant: TenantId): Scope {
+export function readerOf(tenant: TenantId): DatabaseScope {
   return { role: 'Reader', tenants: [tenant] };
 }
 
 /** Runs each statement separately. */
-export function singleStatements(database: Database, scope: Scope): Statements {
+export function singleStatements(database: Database, scope: DatabaseScope): Statements {
   return {
     query: (statement, values) => database.read(scope, statement, values),
     isDistributed: () => database.isDistributed(),

@@ -6,7 +6,13 @@ import { jobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope } from '../../work/job-database.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
-import { ALL_TENANTS, type Database, type Scope, type Statement, statement } from '../connection/database.ts';
+import {
+  ALL_TENANTS,
+  type Database,
+  type DatabaseScope,
+  type Statement,
+  statement,
+} from '../connection/database.ts';
 
 // Citus takes no volatile function in an UPDATE, and none that depends on the moment inside of COALESCE.
 const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
@@ -39,7 +45,7 @@ function isRead(scope: JobScope): boolean {
   return scope !== 'All' && scope.isRead === true;
 }
 
-function scopeOf(scope: JobScope): Scope {
+function scopeOf(scope: JobScope): DatabaseScope {
   if (scope === 'All') return ALL_TENANTS;
   return { role: scope.isRead ? 'Reader' : 'Writer', tenants: [scope.tenant] };
 }

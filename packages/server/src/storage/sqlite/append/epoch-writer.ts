@@ -1,8 +1,8 @@
-// Begins a new log after a restore, if pool/epoch-judge.ts allows it.
+// Begins a new log after a restore, if pool/decide-epoch.ts allows it.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EpochRequest, EpochResult } from '../../../streams/log.ts';
-import { beginLog, type EpochRead, judgeEpoch, type ReadCheckpoint } from '../../pool/epoch-judge.ts';
+import { beginLog, decideEpoch, type EpochRead, type ReadCheckpoint } from '../../pool/decide-epoch.ts';
 import type { OwnNoticesOptions } from '../../pool/own-notices.ts';
 import type { StreamWriter } from '../../pool/stream-writer.ts';
 import { textIn } from '../../rows/columns.ts';
@@ -33,9 +33,9 @@ export class EpochWriter {
 
   /** Runs in the transaction in which the head was read. */
   begin(request: EpochRequest, head: NumberedHead, nowMs: number): EpochResult {
-    const judging = judgeEpoch(request, head, this.#options.logOrigin);
-    let step = judging.next();
-    while (step.done !== true) step = judging.next(this.#read(step.value, request));
+    const deciding = decideEpoch(request, head, this.#options.logOrigin);
+    let step = deciding.next();
+    while (step.done !== true) step = deciding.next(this.#read(step.value, request));
     const verdict = step.value;
     if (verdict.status !== 'Needed') return verdict;
     this.#insertEpoch.run(head.tenant, verdict.epoch, head.nextIndex, verdict.text);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { createFakeClock } from '../../../runtime/fake-clock.ts';
+import { createFakeClock } from '../../../testing/fake-clock.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../../conformance/claims.ts';
 import { encodePool } from '../../pool/append-message.ts';

@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import { fault } from '../../fsck/store-fault.ts';
-import type { StoredRows, StoredTenant } from '../../fsck/stored-rows.ts';
+import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
@@ -70,7 +70,7 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
   };
 }
 
-function tenantIn(row: Readonly<Record<string, SQLOutputValue>>): StoredTenant<number> {
+function tenantIn(row: Readonly<Record<string, SQLOutputValue>>): TenantRow<number> {
   return { tenant: integerIn(row['tenant']), tenantId: textIn(row['tenant_id']) };
 }
 

@@ -6,7 +6,7 @@ import type { TrustedKey } from '../../fsck/notes.ts';
 import * as range from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
-import { type LogIdentity, tenantTrees, TreeTables } from '../tree/tree-tables.ts';
+import { type LogIdentity, storedTrees, TreeTables } from '../tree/tree-tables.ts';
 import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
 import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
@@ -22,7 +22,7 @@ export function checkRange(
   const tables = new TreeTables(db, logOrigin);
   const [rows, tree] = [new LogRows(db), new TreeRows(db)];
   const store: range.RangeStore<LogIdentity> = {
-    ...tenantTrees(tables, tenant),
+    ...storedTrees(tables, tenant),
     nextBegin: (log) => tree.epochs(log.tenant).find(({ epoch }) => epoch > log.epoch)?.firstIndex,
     rows: (log, first, last) => rows.lot(log.tenant, first, last),
     entry: (log, index) => tables.entries(log, index - log.firstIndex, 1)[0]?.entry,

@@ -9,7 +9,7 @@ import { openJournalForReading } from '../connection/database.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from '../connection/meta.ts';
 import { TreeReads } from '../tree/tree-reads.ts';
-import { type LogIdentity, tenantTrees } from '../tree/tree-tables.ts';
+import { type LogIdentity, storedTrees } from '../tree/tree-tables.ts';
 
 /** Throws StartError. */
 export function openBundleStore(directory: string, tenant: TenantId): OpenBundleStore<LogIdentity> {
@@ -38,7 +38,7 @@ function storeIn(db: DatabaseSync, logOrigin: string, tenant: TenantId): BundleS
   );
   const previous = db.prepare('SELECT previous_checkpoint FROM epochs WHERE tenant = ? AND epoch = ?');
   return {
-    ...tenantTrees(trees, tenant),
+    ...storedTrees(trees, tenant),
     stream: (streamId) => streams.stream(tenant, streamId),
     endOf: (log) => numberOf(end.get(log.tenant, log.epoch), 'end'),
     evidence: (first, endIndex) => evidence.range(tenant, first, endIndex, endIndex - first),

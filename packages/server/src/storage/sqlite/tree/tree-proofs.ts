@@ -7,7 +7,7 @@ import { runSync } from '../../resumable.ts';
 import * as proofs from '../../tree/tree-proofs.ts';
 import { inOneState } from '../connection/database.ts';
 import type { EvidenceTables } from '../log/evidence-tables.ts';
-import { tenantTrees, type TreeTables } from './tree-tables.ts';
+import { storedTrees, type TreeTables } from './tree-tables.ts';
 
 interface ProofTables {
   readonly db: DatabaseSync;
@@ -21,7 +21,7 @@ export function proveEvent(
   request: ProofRequest,
 ): ProvenEvent | AlteredEvent | undefined {
   const store = {
-    ...tenantTrees(trees, tenant),
+    ...storedTrees(trees, tenant),
     evidence: ({ eventId, visible }: ProofRequest) => evidence.one(tenant, eventId, visible),
   };
   return inOneState(db, () => runSync(proofs.proveEvent(store, tenant, request)));
@@ -33,5 +33,5 @@ export function proveGrowth(
   from: number,
   to: number | undefined,
 ): ProvenGrowth | undefined {
-  return inOneState(db, () => runSync(proofs.proveGrowth(tenantTrees(trees, tenant), from, to)));
+  return inOneState(db, () => runSync(proofs.proveGrowth(storedTrees(trees, tenant), from, to)));
 }

@@ -30,7 +30,7 @@ import {
   type LogIdentity as LogIdentityOf,
   identityOf,
 } from '../../rows/log-identity.ts';
-import type { TenantTrees } from '../../tree/tenant-trees.ts';
+import type { StoredTrees } from '../../tree/stored-trees.ts';
 
 /** SQLite identifies tenants by number. */
 export type LogIdentity = LogIdentityOf<number>;
@@ -207,7 +207,7 @@ export class TreeTables {
 }
 
 /** The reads of one tenant's logs. */
-export function tenantTrees(tables: TreeTables, tenant: TenantId): TenantTrees<LogIdentity> {
+export function storedTrees(tables: TreeTables, tenant: TenantId): StoredTrees<LogIdentity> {
   return {
     log: (index) => tables.log(tenant, index),
     latest: (log) => tables.latest(log),

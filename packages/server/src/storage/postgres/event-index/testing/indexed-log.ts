@@ -22,7 +22,7 @@ import {
 } from '../../../event-index/testing/plain-definition.ts';
 import { PoolCommitter } from '../../../pool/pool-commitments.ts';
 import { Database, SCHEMA } from '../../connection/database.ts';
-import { createLog } from '../../log/log.ts';
+import { createLog } from '../../../../testing/postgres-log.ts';
 import type { Job } from '../../../../work/jobs.ts';
 import { createWorkStore } from '../../work/work.ts';
 import { migrate } from '../../schema/migrate.ts';

@@ -1,7 +1,7 @@
 // A query as text, which is read as the same tree again.
 
-import { formatPath, quote } from './field-path.ts';
-import type { Field, Query } from './query.ts';
+import { formatPath, quote } from '../query/field-path.ts';
+import type { Field, Query } from '../query/query.ts';
 
 export function formatQuery(query: Query): string {
   switch (query.kind) {

@@ -5,7 +5,7 @@ import type { StoredCheckpoint } from '../../streams/tree.ts';
 import type { Awaitable } from '../resumable.ts';
 import type { LogIdentity } from '../rows/log-identity.ts';
 
-export interface TenantTrees<Log extends LogIdentity<unknown>> {
+export interface StoredTrees<Log extends LogIdentity<unknown>> {
   /** The log that holds this index of the tenant's sequence; without an index, the current log. */
   log(index?: number): Awaitable<Log | undefined>;
   latest(log: Log): Awaitable<StoredCheckpoint | undefined>;

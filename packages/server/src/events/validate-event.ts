@@ -1,6 +1,6 @@
 // Whether an event may be accepted: the rules of its schema, the rules of JSON that the scanner found broken, and
 // those that no schema can say – not too far ahead in time, not too large, an actor with an identity where that is
-// demanded. Everything that is wrong is reported at once. A sound event comes out with what judging it has already
+// demanded. Everything that is wrong is reported at once. A sound event comes out with what validating it has already
 // made of it, so that nothing is worked out twice.
 
 import { type ErrorCode, type ErrorDetail, EventDraft, LIMITS, withoutIgnored } from '@tallystick/contract';
@@ -25,13 +25,13 @@ export interface FieldRules {
   message(details: readonly ErrorDetail[], unlisted?: number, max?: number): string;
 }
 
-export interface JudgeOptions {
+export interface ValidateEventOptions {
   readonly fields: FieldRules;
   /** A user must have an id or a name, and so must a service. */
   readonly requireActorIdentity: boolean;
 }
 
-export interface SoundEvent {
+export interface ParsedEvent {
   /** The event as sent, without nulls that mean absent. */
   readonly sent: EventDraft;
   /** In UTC. */
@@ -47,9 +47,9 @@ export interface EventRefusal {
   readonly details: ErrorDetail[];
 }
 
-export interface Judge {
+export interface ValidateEvent {
   /** `value` may be unread. `latest` is the latest timestamp that is accepted. */
-  (value: unknown, at: EventPlace, latest: string): SoundEvent | PlainEvent | EventRefusal;
+  (value: unknown, at: EventPlace, latest: string): ParsedEvent | PlainEvent | EventRefusal;
 }
 
 /** Where an event stands in the body, and what is known of it. */
@@ -63,11 +63,11 @@ export interface EventPlace {
   readonly detailsMax: number;
 }
 
-export function isRefusal(judged: object): judged is EventRefusal {
-  return 'code' in judged;
+export function isRefusal(validated: object): validated is EventRefusal {
+  return 'code' in validated;
 }
 
-export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Judge {
+export function createValidateEvent({ fields, requireActorIdentity }: ValidateEventOptions): ValidateEvent {
   const refuse = (
     details: ErrorDetail[],
     at: EventPlace,
@@ -94,7 +94,7 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
     return refuse(details, at, isTooLarge ? 'PAYLOAD_TOO_LARGE' : undefined);
   };
 
-  const judgeValue = (value: unknown, at: EventPlace, latest: string) => {
+  const validateValue = (value: unknown, at: EventPlace, latest: string) => {
     const event = withoutNulls(value);
     const faults = fields.violations(event, at.path, at.detailsMax);
     if (at.broken.length > 0 || faults.length > 0)
@@ -116,9 +116,9 @@ export function createJudge({ fields, requireActorIdentity }: JudgeOptions): Jud
 
   const findPlain = createFindPlain(requireActorIdentity);
   return (value, at, latest) => {
-    if (!(value instanceof UnreadValue)) return judgeValue(value, at, latest);
+    if (!(value instanceof UnreadValue)) return validateValue(value, at, latest);
     const plain = at.broken.length === 0 ? findPlain(value, latest) : undefined;
-    return plain ?? judgeValue(value.read(at.detailsMax), at, latest);
+    return plain ?? validateValue(value.read(at.detailsMax), at, latest);
   };
 }
 

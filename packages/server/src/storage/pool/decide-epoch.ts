@@ -4,7 +4,7 @@
 // Both are decided from the entries alone, all of them, at every signed size; streams/anchor/divergence.ts, which only
 // reads, checks just the largest.
 //
-// Reads are yielded and resumed with their results, at once or later, so that one judge serves every backend.
+// Reads are yielded and resumed with their results, at once or later, so that one rule serves every backend.
 
 import type { TenantId } from '@tallystick/contract';
 import {
@@ -34,7 +34,7 @@ import type { StreamWriter } from './stream-writer.ts';
 import { TenantFault } from './tenant-fault.ts';
 
 /** One log of a tenant. */
-export interface JudgedLog {
+export interface EpochLog {
   readonly epoch: number;
   readonly origin: string;
   readonly firstIndex: number;
@@ -44,8 +44,8 @@ export interface JudgedLog {
 /** Reads a log by an index that it holds (the current log without one), its entries, or its checkpoints. */
 export type EpochRead =
   | { readonly verb: 'Log'; readonly index: number | undefined }
-  | { readonly verb: 'Entries'; readonly log: JudgedLog; readonly index: number; readonly count: number }
-  | { readonly verb: 'Notes'; readonly log: JudgedLog };
+  | { readonly verb: 'Entries'; readonly log: EpochLog; readonly index: number; readonly count: number }
+  | { readonly verb: 'Notes'; readonly log: EpochLog };
 
 export interface ReadEntry {
   readonly entry: Uint8Array;
@@ -57,7 +57,7 @@ export interface ReadCheckpoint {
   readonly note: string;
 }
 
-type Judging<T> = Generator<EpochRead, T, unknown>;
+type Deciding<T> = Generator<EpochRead, T, unknown>;
 
 /** The log that must begin. */
 export interface NewEpoch {
@@ -75,11 +75,11 @@ export type EpochVerdict = Exclude<EpochResult, { status: 'Begun' }> | NewEpoch;
 const LOT = 10_000;
 
 /** Runs in the transaction in which the head was read. Throws TenantFault. */
-export function* judgeEpoch(
+export function* decideEpoch(
   { tenant, anchored, history = [] }: EpochRequest,
   head: Head,
   logOrigin: string,
-): Judging<EpochVerdict> {
+): Deciding<EpochVerdict> {
   const log = yield* logAt(undefined);
   const ended = epochOf(tenant, anchored.origin, logOrigin);
   if (log === undefined || ended === undefined) return { status: 'Unknown' };
@@ -131,24 +131,24 @@ export function beginLog<H extends Head>(
 
 // The reader returns what was requested, so these casts are safe.
 
-function* logAt(index: number | undefined): Judging<JudgedLog | undefined> {
-  return (yield { verb: 'Log', index }) as JudgedLog | undefined;
+function* logAt(index: number | undefined): Deciding<EpochLog | undefined> {
+  return (yield { verb: 'Log', index }) as EpochLog | undefined;
 }
 
-function* entriesOf(log: JudgedLog, index: number, count: number): Judging<readonly ReadEntry[]> {
+function* entriesOf(log: EpochLog, index: number, count: number): Deciding<readonly ReadEntry[]> {
   return (yield { verb: 'Entries', log, index, count }) as readonly ReadEntry[];
 }
 
 /** The first size, from the newest log back, at which a log differs from its anchored heads or checkpoints. */
 function* divergenceInAll(
   tenant: TenantId,
-  newest: JudgedLog,
+  newest: EpochLog,
   anchored: readonly AnchoredHead[],
   nextIndex: number,
-): Judging<Divergence | undefined> {
+): Deciding<Divergence | undefined> {
   let endIndex = nextIndex;
-  for (let log: JudgedLog | undefined = newest; log !== undefined; ) {
-    const { origin, firstIndex }: JudgedLog = log;
+  for (let log: EpochLog | undefined = newest; log !== undefined; ) {
+    const { origin, firstIndex }: EpochLog = log;
     const remembered = anchored.filter((head) => head.origin === origin);
     const signed = yield* signedOf(tenant, log);
     const divergence = yield* divergenceIn(log, [...remembered, ...signed], endIndex - firstIndex);
@@ -161,10 +161,10 @@ function* divergenceInAll(
 
 /** Uses the entries alone: tile hashes exist only up to the signed size, and an intruder could have written them. */
 function* divergenceIn(
-  log: JudgedLog,
+  log: EpochLog,
   heads: readonly AnchoredHead[],
   entries: number,
-): Judging<Divergence | undefined> {
+): Deciding<Divergence | undefined> {
   const ascending = heads.filter(({ size }) => size > 0 && size <= entries).sort((a, b) => a.size - b.size);
   const range = new CompactRange();
   for (const head of ascending) {
@@ -176,7 +176,7 @@ function* divergenceIn(
 }
 
 /** False if an entry is missing: then there is no root. */
-function* grow(range: CompactRange, log: JudgedLog, size: number): Judging<boolean> {
+function* grow(range: CompactRange, log: EpochLog, size: number): Deciding<boolean> {
   while (range.size < size) {
     const wanted = Math.min(LOT, size - range.size);
     const lot = yield* entriesOf(log, range.size, wanted);
@@ -187,7 +187,7 @@ function* grow(range: CompactRange, log: JudgedLog, size: number): Judging<boole
 }
 
 /** Only the chain covers entries after the newest head: without it no notice may call them restored. */
-function* requireChain(tenantId: TenantId, log: JudgedLog, entries: number): Judging<void> {
+function* requireChain(tenantId: TenantId, log: EpochLog, entries: number): Deciding<void> {
   let previous = log.genesis;
   for (let index = 0; index < entries; ) {
     const lot = yield* entriesOf(log, index, Math.min(LOT, entries - index));
@@ -202,7 +202,7 @@ function* requireChain(tenantId: TenantId, log: JudgedLog, entries: number): Jud
   }
 }
 
-function* signedOf(tenantId: TenantId, log: JudgedLog): Judging<AnchoredHead[]> {
+function* signedOf(tenantId: TenantId, log: EpochLog): Deciding<AnchoredHead[]> {
   const notes = (yield { verb: 'Notes', log }) as readonly ReadCheckpoint[];
   return notes.map(({ size, note }) => {
     const head = headIn(note);

@@ -1,6 +1,6 @@
 // A clock that moves only when a test says so. Timers fire in order of their due time while it is moved on.
 
-import type { Clock, Timer } from './clock.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
 
 export interface FakeClock extends Clock {
   /** Moves both clocks forward and fires what falls due, letting promises settle in between. */
