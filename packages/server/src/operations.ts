@@ -57,6 +57,8 @@ export type BoundOperation<N extends OperationName> =
       readonly answerAgain?: AnswerAgain<N>;
       readonly keyKeptWith?: 'Job';
       readonly writesTo?: WritesTo;
+      /** Throws where the input names a tenant that the caller may not reach. It has not been validated. */
+      readonly checkReach?: (call: Call, input: Received['input']) => void;
     }
   | { readonly performUnvalidated: PerformUnvalidated<N>; readonly answerAgain?: AnswerAgain<N> };
 
@@ -139,6 +141,7 @@ interface AnyValidated extends AnyRepeatable {
   readonly perform: (call: Call, input: unknown) => Promise<AnyAnswer>;
   readonly performUnvalidated?: undefined;
   readonly rules?: OwnRules;
+  readonly checkReach?: (call: Call, input: Received['input']) => void;
 }
 
 interface AnyUnvalidated extends AnyRepeatable {

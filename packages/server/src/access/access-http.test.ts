@@ -291,6 +291,20 @@ test('a tenant’s Admin reaches the keys of that tenant only, the platform’s 
   assert.equal(await send(app, { 'X-API-Key': platform.key, 'X-Tenant-Id': 'third' }), '201');
 });
 
+test('a foreign tenant is told before the fields, and all that is wrong at once', async () => {
+  await using app = await startApp();
+  const admin = asAdmin('acme');
+  const tenantAdmin = await ask(app, '/admin/api-keys', admin, 'POST', { name: 'own', roles: ['Admin'] });
+  const own = { 'X-API-Key': String(tenantAdmin.body['key']), 'X-Tenant-Id': 'acme' };
+  const foreign = { tenantId: 'beta', name: 5, more: 1 };
+  assert.equal((await ask(app, '/admin/api-keys', own, 'POST', foreign)).code, '403 TENANT_MISMATCH');
+  const wrong = { name: '', more: 1, expiresAt: '2020-01-01T00:00:00Z', roles: Array(5).fill('Viewer') };
+  const { code, body } = await ask(app, '/admin/api-keys', own, 'POST', wrong);
+  assert.equal(code, '422 VALIDATION_FAILED');
+  const { details } = body['error'] as { details: { field: string }[] };
+  assert.deepEqual(details.map(({ field }) => field).toSorted(), ['expiresAt', 'more', 'name', 'roles']);
+});
+
 test('nobody hands out more than they have', async () => {
   await using app = await startApp();
   const limited = await makeKey(app, 'acme', { scopes: ['audit:keys', 'audit:read'] });

@@ -13,7 +13,7 @@ import {
   type TenantId,
   ULID_PATTERN,
 } from '@tallystick/contract';
-import { type Call, type Received, receivedMember } from '../call.ts';
+import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -66,7 +66,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
       roles: [...new Set(key.roles)],
       scopes: [...new Set(key.scopes)],
       clearance: key.clearance,
-      expiresAtMs: key.expiresAt === undefined ? undefined : endIn(key.expiresAt, clock.now()),
+      expiresAtMs: key.expiresAt === undefined ? undefined : Date.parse(key.expiresAt),
     };
     checkGrants(call, request);
     const made = (await changes.create(request, causeOf(call)))!;
@@ -77,10 +77,8 @@ export function createKeyOperations(parts: KeyOperationParts) {
     checkGrants(call, old);
     const nowMs = clock.now();
     const graceMs = expiryAfter(nowMs, input.rotation?.gracePeriod ?? KEY_GRACE_DEFAULT) - nowMs;
-    // Otherwise a caller that may rotate a key could find out by guessing what it has sent.
-    const caller = callerOf(call);
-    const isSameCaller = caller.name === `key:${old.keyId}` || caller.clearance === CLASSIFICATIONS.at(-1);
-    const made = await changes.rotate(old, { graceMs, isSameCaller }, causeOf(call));
+    const rotation = { graceMs, isSameCaller: mayHandOn(callerOf(call), old) };
+    const made = await changes.rotate(old, rotation, causeOf(call));
     return { ...shown(made.record), key: made.key };
   };
 
@@ -90,6 +88,8 @@ export function createKeyOperations(parts: KeyOperationParts) {
         return { kind: 'Created', body: await create(call, input) };
       },
       answerAgain,
+      checkReach: (call: Call, { key }: RawInput) => void tenantOf(call, receivedMember(key, 'tenantId')),
+      rules: ({ key }: RawInput) => violationsOfEnd(receivedMember(key, 'expiresAt'), clock.now()),
       writesTo: (call: Call, { key }: RawInput) =>
         reached(call, receivedMember(key, 'tenantId'), parts.tenants),
     },
@@ -106,12 +106,13 @@ export function createKeyOperations(parts: KeyOperationParts) {
       return { kind: 'Removed', body: undefined } as const;
     },
     'apiKeys.list': (call: Call, input: InputOf<'apiKeys.list'>) => list(call, input, parts),
-    'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) => {
-      const record = await keyFor(call, keyId);
-      const lastUses = await parts.uses.lastUses([record]);
-      return { kind: 'Done', body: showKey(record, clock.now(), lastUses.get(keyId)) } as const;
-    },
+    'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) =>
+      ({ kind: 'Done', body: await showWithUse(await keyFor(call, keyId), parts) }) as const,
   };
+}
+
+async function showWithUse(record: ApiKeyRecord, { uses, clock }: KeyOperationParts) {
+  return showKey(record, clock.now(), (await uses.lastUses([record])).get(record.keyId));
 }
 
 /** The keys of one tenant: that of the call, or any other one for a platform caller. */
@@ -137,12 +138,16 @@ async function list(
   };
 }
 
-function tenantOf(call: Call, wanted: string | undefined): TenantId | '*' {
-  const tenantId = wanted ?? call.tenant ?? '';
+/** `wanted` may not have been validated yet. */
+function tenantOf(call: Call, wanted: unknown): TenantId | '*' {
+  const tenantId = typeof wanted === 'string' ? wanted : (call.tenant ?? '');
   if (tenantId === call.tenant || managesPlatform(call)) return tenantId;
   if (tenantId === '*')
-    throw new AuditError('FORBIDDEN', 'Platform keys are made and listed with a platform key.');
-  const issue = 'must be the tenant of the request, or the key that of the platform';
+    throw new AuditError(
+      'FORBIDDEN',
+      'Platform keys are made and listed with a platform key of the role Admin.',
+    );
+  const issue = 'must be the tenant of the request, unless a platform key of the role Admin is sent';
   throw new AuditError('TENANT_MISMATCH', `tenantId ${issue}.`, {
     details: [{ field: 'tenantId', issue, value: tenantId }],
   });
@@ -173,13 +178,15 @@ function checkGrants(call: Call, request: KeyGrants): void {
   }
 }
 
-function endIn(expiresAt: string, nowMs: number): number {
-  const atMs = Date.parse(expiresAt);
-  if (atMs > nowMs) return atMs;
-  const issue = 'must lie in the future';
-  throw new AuditError('VALIDATION_FAILED', `expiresAt ${issue}.`, {
-    details: [{ field: 'expiresAt', issue, value: expiresAt }],
-  });
+function violationsOfEnd(expiresAt: unknown, nowMs: number): OwnViolation[] {
+  if (typeof expiresAt !== 'string' || !(Date.parse(expiresAt) <= nowMs)) return [];
+  const detail = { field: 'expiresAt', issue: 'must lie in the future', value: expiresAt };
+  return [{ member: 'key', detail }];
+}
+
+/** Otherwise a caller that may rotate a key could find out by guessing what the key has sent. */
+function mayHandOn({ name, clearance }: Caller, { keyId }: ApiKeyRecord): boolean {
+  return name === `key:${keyId}` || clearance === CLASSIFICATIONS.at(-1);
 }
 
 function managesPlatform(call: Call): boolean {

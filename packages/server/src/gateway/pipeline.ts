@@ -137,6 +137,7 @@ async function perform(
 ): Promise<AnyAnswer> {
   checkOwnTenant(operation, received.input, call.tenant);
   if (bound.performUnvalidated !== undefined) return await bound.performUnvalidated(call, received);
+  bound.checkReach?.(call, received.input);
   const input = gateway.validate(operation, received, bound.rules);
   const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TenantId } from '@tallystick/contract';
 import type { Claim, ClaimRef, ClaimRequest, NewJob, JobOutcome } from '../../work/jobs.ts';
+import { systemClock } from '../../runtime/clock.ts';
 import type { Storage } from '../storage.ts';
 import { type Claims, fingerprint, nextId, NOW_MS, openWith } from './claims.ts';
 
@@ -116,7 +117,7 @@ export const workClaims: Claims = {
       assert.equal((await jobs.enqueue(job, { doneMax: 0 })).status, 'Enqueued');
       return job.jobId;
     };
-    const nowMs = Date.now();
+    const nowMs = systemClock.now();
     const ids = [await add('past', nowMs - DAY_MS), await add('in force', nowMs + DAY_MS)];
     for (const claim of await storage.work.claim(WISH))
       assert.ok(await finish(storage, claim, { status: 'Done', keepMs: DAY_MS }));
