@@ -101,6 +101,22 @@ test('a damaged file of jobs is refused with what to do about it, and without it
   assert.ok(await storage.log.forTenant('acme').event(eventId, CLASSIFICATIONS));
 });
 
+test('a job on its way that somebody has altered keeps no other job waiting', async () => {
+  const directory = freshDirectory();
+  await using storage = await open(directory, true);
+  await storage.tenants.ensure('acme', NOW_MS);
+  {
+    using db = openRunningJournal(directory);
+    const put = db.prepare('INSERT INTO outbox (tenant, job_id, job) SELECT tenant, ?, ? FROM tenants');
+    put.run('one', 'no JSON');
+    put.run('two', '{}');
+  }
+  const jobs = storage.work.forTenant('acme');
+  const jobId = '01KE0000000000000000000001';
+  assert.equal((await jobs.enqueue({ jobId, kind: 'Verification', body: '{}' })).status, 'Enqueued');
+  assert.equal((await jobs.find(jobId))?.state, 'Waiting');
+});
+
 test('the command line writes beside the running service, to the same log, and the chain does not fork', async () => {
   const directory = freshDirectory();
   await using service = await open(directory, true);

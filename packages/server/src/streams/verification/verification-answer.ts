@@ -5,16 +5,16 @@ import { toHex } from '@tallystick/evidence';
 import { shownOperation } from '../../work/background-operation.ts';
 import type { Job } from '../../work/jobs.ts';
 import type { RangeVerdict } from '../tree.ts';
-import { progressIn, resultIn, type VerificationRequest } from './verification-texts.ts';
+import { progressIn, type Result, type VerificationRequest } from './verification-texts.ts';
 
 /** Without a job: the verification as it was just requested. */
 export function shownVerification(
   operationId: string,
   request: VerificationRequest,
   job?: Job,
+  result?: Result,
 ): StreamVerification {
   const { streamId, fromIndex, endIndex } = request;
-  const result = job && resultIn(job);
   const verdict = result && 'verdict' in result ? result.verdict : undefined;
   const processedEvents = verdict?.checkedEvents ?? (job === undefined ? 0 : progressIn(job));
   const totalEvents = endIndex - fromIndex;

@@ -14,7 +14,7 @@ export interface VerificationRequest extends Requested {
   readonly requiredSize: number;
 }
 
-type Result = { readonly verdict: RangeVerdict } | { readonly failureReason: string };
+export type Result = { readonly verdict: RangeVerdict } | { readonly failureReason: string };
 
 type ResultText =
   | { readonly verdict: Omit<RangeVerdict, 'rootHash'> & { readonly rootHash: string } }
@@ -43,9 +43,8 @@ export function resultText(result: Result): string {
   return JSON.stringify(text);
 }
 
-export function resultIn({ result }: Pick<Job, 'result'>): Result | undefined {
-  if (result === undefined) return undefined;
-  const text = parseJson(result) as ResultText;
-  if (!('verdict' in text)) return text;
-  return { verdict: { ...text.verdict, rootHash: fromHex(text.verdict.rootHash) } };
+export function resultIn(text: string): Result {
+  const result = parseJson(text) as ResultText;
+  if (!('verdict' in result)) return result;
+  return { verdict: { ...result.verdict, rootHash: fromHex(result.verdict.rootHash) } };
 }

@@ -1,6 +1,8 @@
 // Verifications with the whole service and a real store.
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { EventStream, List, StreamVerification } from '@tallystick/contract';
 import { EVENT } from '../../testing/bound-operations.ts';
@@ -143,6 +145,34 @@ test('a value that was changed in the store is found and named', async () => {
     [verdict!.verified, verdict!.fault!.sequence, verdict!.fault!.reason],
     [false, 12, 'LEAF_MISMATCH'],
   );
+});
+
+test('a verdict that was changed in the store, or is of another verification, is not given', async () => {
+  const streamId = await fill('forged', 5);
+  const path = `/event-streams/${streamId}/verify`;
+  const whole = (await ask('forged', path, {})).location!;
+  const part = (await ask('forged', path, { body: { fromSequence: 2, toSequence: 3 } })).location!;
+  assert.equal((await done('forged', whole)).verdict!.verified, true);
+  assert.equal((await done('forged', part)).verdict!.checkedEvents, 2);
+  const idOf = (location: string) => location.split('/').at(-1)!;
+  using db = new DatabaseSync(join(app.dataDirectory, 'work.db'));
+  const set = db.prepare('UPDATE jobs SET result = ? WHERE job_id = ?');
+  const { result } = db.prepare('SELECT result FROM jobs WHERE job_id = ?').get(idOf(part))!;
+  const altered = String(result).replace('checkedEvents', 'CheckedEvents');
+  for (const [text, location] of [
+    [result, whole],
+    [altered, part],
+    ['{"verdict":{"checkedEvents":9}}', part],
+    ['no JSON', part],
+  ] as const) {
+    set.run(String(text), idOf(location));
+    const { status, verdict, failureReason } = await done('forged', location);
+    assert.deepEqual([status, verdict], ['Failed', undefined]);
+    assert.match(failureReason!, /not one of this service/);
+  }
+  assert.ok(app.lines.some(({ message }) => message === 'a verdict was altered in the database'));
+  set.run(String(result), idOf(part));
+  assert.equal((await done('forged', part)).status, 'Completed');
 });
 
 test('a clean stop does not report the verifications that it drops', async () => {

@@ -13,7 +13,7 @@ import {
 } from '@tallystick/contract';
 import type { Call } from '../../call.ts';
 import { acceptJob, jobOperation } from '../../work/job-keys.ts';
-import type { WorkStore } from '../../work/jobs.ts';
+import type { Job, WorkStore } from '../../work/jobs.ts';
 import type { KindOfWork } from '../../work/workers.ts';
 import type { Signing } from '../../keys/signing.ts';
 import type { Telemetry } from '../../telemetry.ts';
@@ -23,11 +23,21 @@ import { covering, type ProvableParts, treeOf } from '../checkpoints/provable.ts
 import { streamOf } from '../stream-operations.ts';
 import type { RangeVerdict, TreesWith } from '../tree.ts';
 import { shownVerification } from './verification-answer.ts';
-import { progressText, requestIn, resultText, type VerificationRequest } from './verification-texts.ts';
+import { openResult, sealResult } from './sealed-result.ts';
+import {
+  progressText,
+  requestIn,
+  type Result,
+  resultIn,
+  resultText,
+  type VerificationRequest,
+} from './verification-texts.ts';
 
 export interface VerificationParts extends ProvableParts, IdempotencyTime {
   readonly log: LogReader;
   readonly work: WorkStore;
+  readonly signing: ProvableParts['signing'] & Pick<Signing, 'macKeys' | 'reload'>;
+  readonly telemetry: Pick<Telemetry, 'error'>;
   readonly nextId: () => string;
   /** Signals that there is work. */
   readonly wakeVerification: () => void;
@@ -56,9 +66,25 @@ export function createVerifications(parts: VerificationParts) {
       const request = job?.kind === 'Verification' ? requestIn(job) : undefined;
       if (job === undefined || request?.streamId !== streamId)
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
-      return { kind: 'Done', body: shownVerification(operationId, request, job) };
+      return { kind: 'Done', body: shownVerification(operationId, request, job, await resultOf(job, parts)) };
     },
   };
+}
+
+const FORGED: Result = {
+  failureReason: 'The stored verdict is not one of this service; the diagnostics say so, too. Verify again.',
+};
+
+async function resultOf(
+  job: Job,
+  { signing, telemetry }: Pick<VerificationParts, 'signing' | 'telemetry'>,
+): Promise<Result | undefined> {
+  const { tenant, jobId, result } = job;
+  if (result === undefined) return undefined;
+  const text = await openResult({ ...job, result }, signing);
+  if (text !== undefined) return resultIn(text);
+  telemetry.error('a verdict was altered in the database', new Error(`the job ${jobId}`), { tenant });
+  return FORGED;
 }
 
 async function verify(
@@ -97,12 +123,14 @@ async function verify(
 
 export interface RecomputeParts {
   readonly trees: TreesWith<'checkRange'>;
-  readonly signing: Pick<Signing, 'publicKeys'>;
+  readonly signing: Pick<Signing, 'publicKeys' | 'macKeys' | 'reload'>;
   readonly telemetry: Pick<Telemetry, 'error'>;
 }
 
 export function verificationWork(parts: RecomputeParts): KindOfWork {
-  const { telemetry } = parts;
+  const { telemetry, signing } = parts;
+  const ended = (job: Job, result: Result) =>
+    ({ status: 'Done', result: sealResult(job, resultText(result), signing), keepMs: KEPT_MS }) as const;
   return {
     kind: 'Verification',
     atOnce: AT_ONCE,
@@ -119,13 +147,9 @@ export function verificationWork(parts: RecomputeParts): KindOfWork {
         const { streamId } = request;
         telemetry.error('a stream does not verify', new Error(verdict.fault.message), { tenant, streamId });
       }
-      return { status: 'Done', result: resultText({ verdict }), keepMs: KEPT_MS };
+      return ended(job, { verdict });
     },
-    outOfAttempts: () => ({
-      status: 'Done',
-      result: resultText({ failureReason: 'The stream could not be read.' }),
-      keepMs: KEPT_MS,
-    }),
+    outOfAttempts: (job) => ended(job, { failureReason: 'The stream could not be read.' }),
   };
 }
 

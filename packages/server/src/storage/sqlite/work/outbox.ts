@@ -44,7 +44,7 @@ export class JobTablesWithOutbox extends JobTables<StatementSync> {
   }
 
   async #takeAll(): Promise<void> {
-    const jobs = this.#waiting.all().map(jobIn);
+    const jobs = this.#waiting.all().flatMap(jobsIn);
     if (jobs.length === 0) return;
     await this.#parts.database.inTransaction('All', async (transaction) => {
       for (const job of jobs) await this.add(transaction, job);
@@ -59,7 +59,14 @@ export class JobTablesWithOutbox extends JobTables<StatementSync> {
   }
 }
 
-function jobIn(row: Readonly<Record<string, unknown>>): NewJob {
-  // Only a pool writes these texts, of a CausedJob.
-  return { ...(parseJson(textIn(row, 'job')) as CausedJob), tenant: textIn(row, 'tenant_id') };
+/** None for a row that somebody has altered: it must not keep the jobs of all others from being taken over. */
+function jobsIn(row: Readonly<Record<string, unknown>>): NewJob[] {
+  try {
+    // Only a pool writes these texts, of a CausedJob.
+    const job = parseJson(textIn(row, 'job')) as CausedJob;
+    const isWhole = [job.jobId, job.kind, job.body].every((each) => typeof each === 'string');
+    return isWhole ? [{ ...job, tenant: textIn(row, 'tenant_id') }] : [];
+  } catch {
+    return [];
+  }
 }
