@@ -51,8 +51,8 @@ async function openPostgres(): Promise<Backend> {
   return {
     start: { dataDirectory: join(folder.path, 'data'), env: { Storage__Url: url } },
     readLog: () => readPostgresLog(url),
-    // Without a view, the docs of its generation are nothing.
-    forgetViews: () => run('TRUNCATE views, docs'),
+    // All of them: the next view may be of the same generation.
+    forgetViews: () => run('TRUNCATE views, docs, view_counts, view_keys'),
     damageViews: () =>
       run(
         `DELETE FROM docs WHERE (tenant_id, leaf_index) IN (SELECT tenant_id, leaf_index FROM docs
