@@ -57,9 +57,9 @@ function firstOf(key: OlderKey, byId: ReadonlyMap<KeyId, OlderKey>): KeyId | und
   let first = key;
   // Rows that somebody has altered may replace each other in a circle.
   for (
-    let older = byOlder(key, byId);
+    let older = olderOf(key, byId);
     older !== undefined && !newer.has(older);
-    older = byOlder(older, byId)
+    older = olderOf(first, byId)
   ) {
     newer.add(first);
     first = older;
@@ -67,7 +67,7 @@ function firstOf(key: OlderKey, byId: ReadonlyMap<KeyId, OlderKey>): KeyId | und
   return first === key ? undefined : first.keyId;
 }
 
-function byOlder({ replaces }: OlderKey, byId: ReadonlyMap<KeyId, OlderKey>): OlderKey | undefined {
+function olderOf({ replaces }: OlderKey, byId: ReadonlyMap<KeyId, OlderKey>): OlderKey | undefined {
   return replaces === undefined ? undefined : byId.get(replaces);
 }
 

@@ -68,6 +68,14 @@ export const workTurnClaims: Claims = {
     assert.deepEqual(await storage.work.claim(one), []);
   },
 
+  'a lane with a name has its turn after the one without': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    for (const lane of [undefined, undefined, undefined, 'a', 'b']) await enqueue(storage, 'acme', { lane });
+    const order = await inOrder(storage, 1, ({ job }) => job.lane);
+    assert.deepEqual(order.slice(0, 3).toSorted(), ['', 'a', 'b']);
+    assert.equal(order.length, 5);
+  },
+
   'concurrent claims never get the same job, and together respect the lane': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     for (let i = 0; i < 20; i++) await enqueue(storage, i % 2 === 0 ? 'acme' : 'other');

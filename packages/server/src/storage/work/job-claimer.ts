@@ -8,6 +8,9 @@ import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-databa
 import type { JobStatements } from './job-statements.ts';
 import { splitFairly } from './split-fairly.ts';
 
+/** Above it all turns begin from the first name again, which is unfair to nobody for long. */
+const TURNS_MAX = 10_000;
+
 export class JobClaimer<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
@@ -43,7 +46,7 @@ export class JobClaimer<S> {
             take: (tenant, max) => takeOf(transaction, tenant, max),
           }),
         );
-    if (last !== undefined) this.#lastTurns.set(kind, last);
+    if (last !== undefined) this.#remember(kind, last);
     return claims;
   }
 
@@ -67,10 +70,13 @@ export class JobClaimer<S> {
         },
       },
     );
-    // Not kept for the one lane that most tenants have.
-    if (last === undefined || last === '') this.#lastTurns.delete(turn);
-    else this.#lastTurns.set(turn, last);
+    if (last !== undefined) this.#remember(turn, last);
     return claims;
+  }
+
+  #remember(turn: string, last: string): void {
+    if (this.#lastTurns.size >= TURNS_MAX) this.#lastTurns.clear();
+    this.#lastTurns.set(turn, last);
   }
 
   async #takeOfLane(

@@ -63,7 +63,7 @@ function enqueueing<S>({ now, prepare }: Dialect<S>) {
       `SELECT count(*) AS count FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state IN ('Later', 'Waiting')`,
     ),
     trimDone: prepare(
-      // A key must answer for its time, whatever others ask for meanwhile.
+      // A key answers for as long as it lasts, however many jobs came after it.
       `DELETE FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done'
          AND (key_expires_ms IS NULL OR key_expires_ms <= ${now}) AND job_id <= (
          SELECT job_id FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done'
