@@ -26,7 +26,7 @@ export const ANSWER_HEADERS = {
   'Content-Disposition': 'The name of a file.',
   'X-RateLimit-Limit': 'Permits in a window of the limiter that is nearest to its end.',
   'X-RateLimit-Remaining': 'Permits left in it.',
-  'X-RateLimit-Reset': 'When it begins anew, in Unix seconds.',
+  'X-RateLimit-Reset': 'When it starts again, in Unix seconds.',
   'Retry-After': 'Seconds to wait before the request is worth repeating.',
   'X-API-Deprecated': '`true` when the version is deprecated.',
   'X-API-Deprecation-Date': 'Since when.',

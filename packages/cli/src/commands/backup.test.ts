@@ -50,7 +50,7 @@ class Story {
   }
 }
 
-/** Whoever verifies from outside keeps in a directory what was seen of the log. */
+/** A verifier outside keeps in a directory what it has seen of the log. */
 async function audited(auditor: string, story: Story, log: RunningLog): Promise<Ended> {
   // Before all services that come after one another there is one address.
   story.proxy.target = log.url;

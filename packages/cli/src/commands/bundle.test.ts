@@ -67,7 +67,7 @@ describe('tallystick bundle', () => {
     );
   });
 
-  it('withholds context and payload if asked to, which whoever may see all is told', async () => {
+  it('withholds context and payload if asked to, and says so to a caller that may see all', async () => {
     const verdict = await verifyAsPrinted(await bundle('--withhold-content', '--out', out('withheld.jsonl')));
     assert.deepEqual([verdict.isVerified, verdict.reason], [false, 'GAP_UNEXPLAINED']);
   });

@@ -22,7 +22,7 @@ async function placeWithLog(): Promise<Place> {
   return place;
 }
 
-/** Whoever adds a checkpoint waits for as long as this connection lasts. */
+/** Adding a checkpoint waits for as long as this connection lasts. */
 const HELD_CHECKPOINTS = `SELECT pg_advisory_lock(42);
   CREATE FUNCTION tallystick.hold() RETURNS trigger LANGUAGE plpgsql AS
     'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NEW; END';

@@ -280,7 +280,7 @@ describe('tallystick keys', { concurrency: 3 }, () => {
     const { code, stdout } = await run(['keys', 'list', '--json'], {
       env: { ...place.env, Log__Origin: 'audit.example.com' },
     });
-    assert.equal(code, 0, 'only whoever writes to the log has to agree on its name');
+    assert.equal(code, 0, 'only commands that write to the log have to agree on its name');
     assert.equal((JSON.parse(stdout) as Listed[]).length, 2);
     assert.ok(readFileSync(file).equals(before));
   });

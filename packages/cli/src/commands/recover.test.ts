@@ -263,7 +263,7 @@ describe('tallystick recover', { concurrency: 2 }, () => {
     }
     rmSync(join(place.data, 'anchor'));
     await command(place, 'recover');
-    assert.ok(!existsSync(join(place.data, 'anchor')), 'whoever only looks has made an anchor');
+    assert.ok(!existsSync(join(place.data, 'anchor')), 'a command that only reads has made an anchor');
     const blind = await command(place, 'recover', '--new-epoch', '--yes');
     assert.deepEqual([blind.code, blind.stderr], [1, 'tallystick: nothing was changed\n']);
     assert.match(

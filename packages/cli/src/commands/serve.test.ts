@@ -192,7 +192,7 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     );
   });
 
-  it('whoever sets something that has no effect yet is told so', async () => {
+  it('warns of a setting that has no effect yet', async () => {
     await using service = await serve({ env: { Redis__Url: 'redis://:hunter2@cache' } });
     service.child.kill('SIGTERM');
     const { stderr } = await service.ended;

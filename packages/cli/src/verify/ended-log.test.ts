@@ -112,7 +112,7 @@ describe('a log that has ended', () => {
     assert.equal((await verify(old(12), { key, state: accepted }, 'localhost'))['extends'], 12);
   });
 
-  it('may be seen up to its end by whoever had kept less, and there it must have the root that was named', async () => {
+  it('may be seen up to its end by a verifier that had kept less, and must have the named root there', async () => {
     const key = await keyOf(ORIGIN);
     const state = await succeeded(5, old(12).checkpoint, { acceptNewEpoch: true });
     assert.equal((await verify(old(8), { key, state }, 'localhost'))['extends'], 5);

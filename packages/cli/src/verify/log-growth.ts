@@ -1,4 +1,4 @@
-// A log as it is signed now, compared with what was seen of it: it begins with that, and it has not gone on after its end,
+// A log as it is signed now, compared with what was seen of it: it begins with that, and nothing follows its end,
 // which is known where another log goes on from it.
 
 import { type Checkpoint, equalBytes, EvidenceError, type HashReader, treeRoot } from '@tallystick/evidence';

@@ -119,7 +119,7 @@ describe('a log that goes on under a new name', { concurrency: 2 }, () => {
       const unasked = await watch.refused({});
       assert.match(unasked, /^ORIGIN_MISMATCH: .*acme\/1.*goes on from .*acme, .*size 7.*--key/);
       assert.deepEqual(notesIn(watch.state, 'checkpoint'), kept);
-      // What is said of the beginning is compared with the tree, whoever says it.
+      // Every statement about the beginning is compared with the tree.
       watch.proxy.lie = (path, bytes) =>
         path.endsWith('/proof')
           ? Buffer.from(bytes.toString().replace(/(anchoredSize","[^"]+",)"7"/, '$1"8"'))
@@ -191,7 +191,7 @@ describe('a log that goes on under a new name', { concurrency: 2 }, () => {
       const key = await keyOf(log);
       await watch.verify({ key: [key] });
     });
-    // Whoever has the anchor, too, can hide how much was signed.
+    // Somebody who has the anchor, too, can hide how much was signed.
     watch.putBack('at3', 'journal.db');
     watch.putBack('at5', 'anchor');
     await recover(watch.place);
@@ -205,7 +205,7 @@ describe('a log that goes on under a new name', { concurrency: 2 }, () => {
       assert.deepEqual(notesIn(watch.state, 'checkpoint'), kept);
       assert.equal(notesIn(watch.state, 'refused-checkpoint').length, 1);
       assert.match(notesIn(watch.state, 'refused-proof')[0]!, /anchoredSize/);
-      // Whoever kept nothing here and has a checkpoint of the old log, from a witness perhaps, sees the same.
+      // A verifier that kept nothing here, but has a checkpoint of the old log from a witness, sees the same.
       const since = join(scratch, 'since');
       writeFileSync(since, kept[0]!);
       const state = mkdtempSync(join(scratch, 'state-'));

@@ -242,7 +242,7 @@ function putBack(copy: string, data: string): void {
 }
 
 describe('a service whose data was replaced by an older copy (P7)', () => {
-  it('is told by whoever kept a checkpoint: rollback while it is smaller, fork once it is not', async () => {
+  it('is noticed by a verifier that kept a checkpoint: rollback while it is smaller, fork once it is not', async () => {
     using place = emptyPlace();
     const state = newState();
     const copy = join(place.folder, 'copy');

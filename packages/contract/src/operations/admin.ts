@@ -53,7 +53,7 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'projections.rebuild',
-    summary: 'Build projections anew from the log; reads go on meanwhile',
+    summary: 'Rebuild projections from the log; reads go on during it',
     effect: 'Write',
     permission: 'audit.admin.operate',
     input: { rebuild: optional(RebuildRequest) },
@@ -251,7 +251,7 @@ export const ADMIN_OPERATIONS = [
     tenant: 'Named',
     input: {},
     output: json(Replenishment),
-    answers: { Done: 'All windows begin anew.' },
+    answers: { Done: 'All windows start again.' },
     rest: { method: 'POST', path: '/admin/rate-limits/replenish' },
   }),
 ] as const;

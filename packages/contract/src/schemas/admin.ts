@@ -39,16 +39,12 @@ import {
 } from './primitives.ts';
 
 export type RebuildRequest = Static<typeof RebuildRequest>;
-export const RebuildRequest = strictObject(
-  'RebuildRequest',
-  'Which projections to build anew from the log.',
-  {
-    projections: optional(
-      doc(arrayOf(text(LIMITS.nameLengthMax), { maxItems: 100 }), 'All of them, when absent.'),
-    ),
-    tenantId: optional(OwnTenantId),
-  },
-);
+export const RebuildRequest = strictObject('RebuildRequest', 'Which projections to rebuild from the log.', {
+  projections: optional(
+    doc(arrayOf(text(LIMITS.nameLengthMax), { maxItems: 100 }), 'All of them, when absent.'),
+  ),
+  tenantId: optional(OwnTenantId),
+});
 
 export type BackgroundOperation = Static<typeof BackgroundOperation>;
 export const BackgroundOperation = object('BackgroundOperation', 'Work that goes on after the answer.', {
@@ -116,7 +112,7 @@ const keyMembers = {
   createdAt: Instant,
   createdBy: CallerName,
   expiresAt: optional(Instant),
-  rotatedFrom: optional(doc(KeyId, 'The key that it took the place of; absent if it was made anew.')),
+  rotatedFrom: optional(doc(KeyId, 'The key that it took the place of; absent if it replaced none.')),
   lastUsedAt: optional(
     doc(Instant, 'When it last authenticated a request, at most a minute behind; absent if it never has.'),
   ),

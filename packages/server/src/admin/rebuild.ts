@@ -1,4 +1,4 @@
-// Rebuilds: a tenant's view of its events is made anew from the log while the old one answers, and takes its place when it
+// Rebuilds: a tenant's view of its events is rebuilt from the log while the old one answers, and takes its place when it
 // is complete. One at a time in a tenant. It is a job: it goes on after a restart, and every node knows of it.
 
 import {

@@ -26,7 +26,7 @@ describe('a copy of a data directory', () => {
     const { bytes } = await backUp(logs.config, file, (report) => reports.push(report));
     assert.equal(bytes, statSync(file).size);
     assert.ok(bytes > PADDING_BYTES);
-    assert.ok(reports.length > 1, 'whoever waits is told meanwhile');
+    assert.ok(reports.length > 1, 'progress was not reported');
     const told = reports.map((report) => report.bytes);
     assert.deepEqual(
       told,

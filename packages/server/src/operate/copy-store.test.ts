@@ -122,7 +122,7 @@ describe('a service that was copied', () => {
       await requireRepeated(app, store);
       await requireGrown(app, old);
     }
-    // Whoever starts the old one all the same is stopped by what the new one has anchored.
+    // If the old one is started all the same, what the new one has anchored stops it.
     rmSync(join(store.directory, MOVED_FILE));
     await using app = await store.start();
     const { code, text } = await adminCaller(app, 'acme').post('/api/v1/audit-events', EVENT);
@@ -279,8 +279,8 @@ describe('what is not copied', () => {
   });
 });
 
-describe('whoever copies', () => {
-  it('needs no more rights than who serves, but to throw a part away', async () => {
+describe('a role that copies', () => {
+  it('needs the rights of a service, and more only to throw a part away', async () => {
     using store = made.clone();
     const ownerUrl = await server.createDatabase();
     await raw(server.url(), 'CREATE ROLE copying LOGIN').catch(() => {});
