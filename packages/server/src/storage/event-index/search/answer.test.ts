@@ -1,0 +1,99 @@
+// Segments and tails against the plain definition: every event in memory, each one looked at.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import type { Found, Question } from '../../../events/event-index.ts';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import { question, said } from '../testing/any-question.ts';
+import { expectedOf, questionOf, requireSame } from '../testing/plain-definition.ts';
+import { Answerer } from './answer.ts';
+import type { Searched } from '../segments/searched.ts';
+import { chunkOf, segmentOf } from '../testing/memory-pieces.ts';
+import { eventsOf } from '../testing/searched-events.ts';
+
+/** Some of each. */
+function piecesOf(events: readonly QueriedEvent[], cuts: readonly number[]): Searched[] {
+  const ends = [...new Set([...cuts.filter((cut) => cut < events.length), events.length])].sort(
+    (a, b) => a - b,
+  );
+  let from = 0;
+  return ends.map((end, i) => {
+    const own = events.slice(from, end);
+    const piece = i % 2 === 0 ? segmentOf(own, from) : chunkOf(own, from);
+    from = end;
+    return piece;
+  });
+}
+
+async function find(
+  events: readonly QueriedEvent[],
+  pieces: readonly Searched[],
+  asked: Partial<Question>,
+  gatheredMax?: number,
+): Promise<Found> {
+  const read = (indexes: readonly number[]) => new Map(indexes.map((index) => [index, events[index]!]));
+  const deadline = { throwIfPassed() {}, signal: new AbortController().signal } as never;
+  const answerer = new Answerer(
+    pieces,
+    questionOf(asked),
+    {
+      events: async (indexes) => read(indexes),
+      stored: async (indexes) => ({
+        events: new Map(indexes.map((index) => [index, { index } as never])),
+        readCount: indexes.length,
+      }),
+    },
+    deadline,
+    gatheredMax,
+  );
+  return { ...(await answerer.answer()), state: undefined as never };
+}
+
+test('finds what the plain definition finds, in its order and as many, for every reader, query and filter', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(said, { minLength: 1, maxLength: 40 }),
+      fc.array(fc.integer({ min: 1, max: 39 }), { maxLength: 4 }),
+      fc.array(question, { minLength: 30, maxLength: 30 }),
+      async (all, cuts, questions) => {
+        const events = eventsOf(all);
+        const pieces = piecesOf(events, cuts);
+        for (const asked of questions) {
+          const expected = expectedOf(events, asked);
+          requireSame(expected, await find(events, pieces, asked), asked);
+          requireSame(expected, await find(events, pieces, asked, 0), asked);
+        }
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test('pages lead on and back through the same events, whatever the order', async () => {
+  const events = eventsOf(fc.sample(said, 60));
+  const pieces = piecesOf(events, [17, 20, 40]);
+  const indexesOf = ({ events: found }: Found) => found.map(({ place }) => place.index);
+  for (const asked of fc.sample(question, 40)) {
+    const all = await find(events, pieces, asked);
+    for (let i = 0; i < all.events.length; i += 7) {
+      const beyond = all.events[i]!.place;
+      const next = await find(events, pieces, { ...asked, beyond, rowsMax: 5 });
+      assert.deepEqual(indexesOf(next), indexesOf(all).slice(i + 1, i + 6));
+      const walked = await find(events, pieces, { ...asked, beyond, rowsMax: 5 }, 0);
+      assert.deepEqual(indexesOf(walked), indexesOf(next));
+      const previous = await find(
+        events,
+        pieces,
+        { ...asked, beyond, rowsMax: 5, direction: 'Previous' },
+        i % 3,
+      );
+      assert.deepEqual(
+        indexesOf(previous),
+        indexesOf(all)
+          .slice(Math.max(0, i - 5), i)
+          .toReversed(),
+      );
+    }
+  }
+});

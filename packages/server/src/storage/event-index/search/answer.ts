@@ -1,0 +1,167 @@
+// Puts an answer together: how many match, a page of them read from the log, how well each fits the words, and their counts.
+
+import { LIMITS } from '@tallystick/contract';
+import type { Found, FoundEvent, Question } from '../../../events/event-index.ts';
+import { highlightsOf } from '../../../query/highlights.ts';
+import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
+import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
+import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
+import type { Deadline } from '../../../runtime/deadline.ts';
+import type { StoredEvent } from '../../../streams/log.ts';
+import { aggregate } from './aggregate.ts';
+import { DocSet } from '../segments/doc-set.ts';
+import { findIn, newestOf, pageOf, type PieceFound, placesOf, type PlacedRow, totalOf } from './find.ts';
+import { Looker, type ReadEvents } from './look.ts';
+import { type Plan, planOf } from './plan.ts';
+import type { Searched } from '../segments/searched.ts';
+
+/** What an answer needs of a tenant's log. */
+export interface SearchedLog {
+  readonly events: ReadEvents;
+  /** As they are shown, in this order, while they are not too large together; and how many were looked for. */
+  stored(
+    indexes: readonly number[],
+  ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }>;
+}
+
+/** How many of the newest matches are weighed against each other. */
+const WEIGHED_MAX = 1000;
+
+export class Answerer {
+  readonly #pieces: readonly Searched[];
+  readonly #question: Question;
+  readonly #log: SearchedLog;
+  readonly #deadline: Deadline;
+  readonly #looker: Looker;
+
+  readonly #gatheredMax: number | undefined;
+
+  /** More than `gatheredMax` are not sorted: their order is walked. */
+  constructor(
+    pieces: readonly Searched[],
+    question: Question,
+    log: SearchedLog,
+    deadline: Deadline,
+    gatheredMax?: number,
+  ) {
+    this.#gatheredMax = gatheredMax;
+    this.#pieces = pieces;
+    this.#question = question;
+    this.#log = log;
+    this.#deadline = deadline;
+    this.#looker = new Looker(log.events, question, deadline);
+  }
+
+  async answer(totalMax = LIMITS.listExactTotalMax): Promise<Omit<Found, 'state'>> {
+    const { query, filters, sight, isScored, aggregations } = this.#question;
+    const found = await findIn(this.#pieces, planOf(query, filters, sight));
+    const total = await totalOf(found, this.#looker, totalMax);
+    const weighed = isScored ? await this.#weigh() : [];
+    const rows = await this.#page(found, weighed);
+    const { events, isCut } = await this.#eventsOf(rows, weighed);
+    const counted = aggregations.length === 0 ? undefined : await this.#aggregate(found);
+    return {
+      events,
+      isCut,
+      total,
+      aggregations: counted?.aggregations,
+      isApproximate: counted?.isApproximate ?? false,
+    };
+  }
+
+  async #page(found: readonly PieceFound[], weighed: readonly WeighedTerm[]): Promise<PlacedRow[]> {
+    const { order, rowsMax } = this.#question;
+    if (order !== 'Relevance')
+      return pageOf(found, this.#question, order, this.#looker, this.#deadline, this.#gatheredMax);
+    const newest = await newestOf(found, this.#looker, WEIGHED_MAX);
+    const indexes = newest.map(({ of, doc }) => of.firstIndex + doc);
+    const events = await this.#seen(indexes);
+    const scores = indexes.map((index) => {
+      const event = events.get(index);
+      this.#deadline.throwIfPassed();
+      return event === undefined ? 0 : scoreOf(weighed, event);
+    });
+    // What fits as well is newest first.
+    const best = [...newest.keys()].sort((a, b) => scores[b]! - scores[a]! || a - b);
+    return placesOf(best.slice(0, rowsMax).map((i) => newest[i]!));
+  }
+
+  async #eventsOf(
+    rows: readonly PlacedRow[],
+    weighed: readonly WeighedTerm[],
+  ): Promise<{ readonly events: FoundEvent[]; readonly isCut: boolean }> {
+    const indexes = rows.map(({ place }) => place.index);
+    const { events, readCount } = await this.#log.stored(indexes);
+    const seen = weighed.length === 0 ? undefined : await this.#seen(indexes.slice(0, readCount));
+    const found = rows.flatMap(({ place }) => {
+      const stored = events.get(place.index);
+      if (stored === undefined) return [];
+      this.#deadline.throwIfPassed();
+      return [
+        {
+          place,
+          stored,
+          ...this.#rate(seen?.get(place.index), weighed),
+        },
+      ];
+    });
+    // A row that somebody has taken out of the log does not end the list.
+    const isMissing = found.length < rows.length && rows.length === this.#question.rowsMax;
+    return { events: found, isCut: readCount < rows.length || isMissing };
+  }
+
+  #rate(
+    event: QueriedEvent | undefined,
+    weighed: readonly WeighedTerm[],
+  ): Pick<FoundEvent, 'score' | 'highlights'> {
+    if (weighed.length === 0) return { score: undefined, highlights: undefined };
+    if (event === undefined) return { score: 0, highlights: undefined };
+    return { score: scoreOf(weighed, event), highlights: highlightsOf(this.#question.query, event) };
+  }
+
+  /** Events as this reader sees them. */
+  async #seen(indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
+    const events = await this.#log.events(indexes);
+    return new Map([...events].map(([index, event]) => [index, seenBy(event, this.#question.sight)]));
+  }
+
+  /** How rare the words of the query are among what this reader may search. */
+  async #weigh(): Promise<WeighedTerm[]> {
+    const { query, sight } = this.#question;
+    const countOf = async (plan: Plan) => {
+      const found = await findIn(this.#pieces, plan);
+      return found.reduce((sum, { possible }) => sum + possible.count, 0);
+    };
+    const counts = new Map<string, number>();
+    const terms: (Text | Value)[] = [];
+    weighTerms(query, (term) => terms.push(term), 0);
+    for (const term of terms) {
+      const key = JSON.stringify(term);
+      if (!counts.has(key)) counts.set(key, await countOf(planOf(term, {}, sight)));
+    }
+    const all = await countOf(planOf(EVERYTHING, {}, sight));
+    return weighTerms(query, (term) => counts.get(JSON.stringify(term))!, all);
+  }
+
+  async #aggregate(found: readonly PieceFound[]) {
+    const { aggregations, sight } = this.#question;
+    const max = LIMITS.aggregationExactMatchesMax;
+    const isExact = found.every(({ sure, possible }) => sure === possible);
+    const counted = isExact
+      ? found.map(({ of, sure }) => ({ of, docs: sure }))
+      : this.#gathered(found, await newestOf(found, this.#looker, max + 1));
+    const count = counted.reduce((sum, { docs }) => sum + docs.count, 0);
+    return {
+      aggregations: await aggregate(counted, aggregations, sight.visible.includes('Secret')),
+      isApproximate: !isExact && count > max,
+    };
+  }
+
+  #gathered(found: readonly PieceFound[], rows: readonly { readonly of: Searched; readonly doc: number }[]) {
+    const byPiece = Map.groupBy(rows, ({ of }) => of);
+    return found.map(({ of }) => {
+      const docs = (byPiece.get(of) ?? []).map(({ doc }) => doc).sort((a, b) => a - b);
+      return { of, docs: DocSet.ofList(of.docs, Uint32Array.from(docs)) };
+    });
+  }
+}

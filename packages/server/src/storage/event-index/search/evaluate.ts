@@ -1,0 +1,205 @@
+// What a plan finds in one segment: the docs that are found for sure, and those that may be, which are all of these and
+// perhaps more. Only what lies between the two must be looked at.
+
+import { EVENT_ID_BYTES } from '../segments/column-writer.ts';
+import { DocSet, DocSetBuilder } from '../segments/doc-set.ts';
+import { findPhrase } from './phrase.ts';
+import type { NumberPlan, Plan, RunPlan, TimePlan } from './plan.ts';
+import type { Searched, TermEntry } from '../segments/searched.ts';
+import { COLUMN_DOCS } from '../segments/segment-format.ts';
+import { isWholeKey, placeOf, type Section, spellingOf, traitsTerm } from '../segments/terms.ts';
+import { compareMoments } from '../segments/times.ts';
+
+export interface Finding {
+  readonly sure: DocSet;
+  /** The same set where nothing must be looked at. */
+  readonly possible: DocSet;
+}
+
+export async function evaluate(plan: Plan, segment: Searched): Promise<Finding> {
+  switch (plan.of) {
+    case 'All':
+      return exactly(DocSet.all(segment.docs));
+    case 'None':
+      return exactly(DocSet.none(segment.docs));
+    case 'And':
+      return combined(await evaluateAll(plan.plans, segment), (a, b) => a.and(b));
+    case 'Or':
+      return combined(await evaluateAll(plan.plans, segment), (a, b) => a.or(b));
+    case 'Not': {
+      const { sure, possible } = await evaluate(plan.plan, segment);
+      return sure === possible ? exactly(sure.not()) : { sure: possible.not(), possible: sure.not() };
+    }
+    case 'Between': {
+      const [{ sure }, { possible }] = await Promise.all([
+        evaluate(plan.sure, segment),
+        evaluate(plan.possible, segment),
+      ]);
+      return sure.count === possible.count ? exactly(possible) : { sure, possible };
+    }
+    case 'Term':
+      return exactly(
+        await inSections(plan.sections, segment, (section) => docsWith(segment, section, plan.term)),
+      );
+    case 'Run':
+      return exactly(
+        await inSections(plan.sections, segment, (section) => docsInRun(segment, section, plan)),
+      );
+    case 'Phrase':
+      return exactly(
+        await inSections(plan.sections, segment, (section) => findPhrase(segment, section, plan)),
+      );
+    case 'Number':
+      return docsWithNumber(segment, plan);
+    case 'Time':
+      return exactly(await docsInTime(segment, plan));
+    case 'Traits':
+      return exactly(await docsWithTraits(segment, plan.numbers));
+    case 'EventId':
+      return exactly(await docsWithEventId(segment, plan.first, plan.last));
+  }
+}
+
+function exactly(docs: DocSet): Finding {
+  return { sure: docs, possible: docs };
+}
+
+function evaluateAll(plans: readonly Plan[], segment: Searched): Promise<Finding[]> {
+  return Promise.all(plans.map((plan) => evaluate(plan, segment)));
+}
+
+function combined(findings: readonly Finding[], combine: (a: DocSet, b: DocSet) => DocSet): Finding {
+  // From the smallest: then the fewest docs are gone through.
+  const ordered = findings.toSorted((a, b) => a.possible.count - b.possible.count);
+  return ordered.reduce((a, b) => {
+    const possible = combine(a.possible, b.possible);
+    const isExact = a.sure === a.possible && b.sure === b.possible;
+    return isExact ? exactly(possible) : { sure: combine(a.sure, b.sure), possible };
+  });
+}
+
+async function inSections(
+  sections: readonly Section[],
+  segment: Searched,
+  find: (section: Section) => Promise<DocSet>,
+): Promise<DocSet> {
+  const found = await Promise.all(sections.map(find));
+  return found.reduce((a, b) => a.or(b), DocSet.none(segment.docs));
+}
+
+async function docsWith(segment: Searched, section: Section, term: string): Promise<DocSet> {
+  const entry = await segment.term(section, term);
+  return entry === undefined ? DocSet.none(segment.docs) : (await segment.docsOf(section, [entry]))[0]!;
+}
+
+async function docsInRun(segment: Searched, section: Section, { prefix, fact }: RunPlan): Promise<DocSet> {
+  const isAsked = (term: string) => {
+    if (fact === undefined) return true;
+    if (fact === 'Whole') return isWholeKey(term.slice(prefix.length));
+    return spellingOf(term.slice(fact.letterEnd)).startsWith(fact.spelling);
+  };
+  const entries: TermEntry[] = [];
+  await segment.run(section, prefix, (entry) => {
+    if (isAsked(entry.term)) entries.push(entry);
+    return true;
+  });
+  return unionOf(segment, section, entries);
+}
+
+async function unionOf(segment: Searched, section: Section, entries: readonly TermEntry[]): Promise<DocSet> {
+  if (entries.length === 0) return DocSet.none(segment.docs);
+  const sets = await segment.docsOf(section, entries);
+  if (sets.length === 1) return sets[0]!;
+  const union = new DocSetBuilder(segment.docs);
+  for (const docs of sets) union.addSet(docs);
+  return union.take();
+}
+
+/** Numbers that share the place of the one that is asked for must be looked at, unless only that one has the place. */
+async function docsWithNumber(
+  segment: Searched,
+  { sections, prefix, operator, number }: NumberPlan,
+): Promise<Finding> {
+  const { place, isExact } = placeOf(number);
+  const at = prefix + place;
+  const none = DocSet.none(segment.docs);
+  const isAbove = operator.startsWith('>');
+  const beyond = () =>
+    inSections(sections, segment, async (section) => {
+      const entries: TermEntry[] = [];
+      const add = (entry: TermEntry) => {
+        const isBeyond = isAbove ? entry.term > at : entry.term < at;
+        if (isBeyond) entries.push(entry);
+        return isAbove || isBeyond;
+      };
+      await segment.run(section, prefix, add, isAbove ? at : prefix);
+      return unionOf(segment, section, entries);
+    });
+  const [others, own] = await Promise.all([
+    operator === '=' ? none : beyond(),
+    isExact && !operator.endsWith('=')
+      ? none
+      : inSections(sections, segment, (section) => docsWith(segment, section, at)),
+  ]);
+  const possible = others.or(own);
+  return isExact || own.count === 0 ? exactly(possible) : { sure: others, possible };
+}
+
+async function docsInTime(segment: Searched, { column, from, to }: TimePlan): Promise<DocSet> {
+  const name = column === 'timestamp' ? 'atMs' : 'receivedMs';
+  const found = new DocSetBuilder(segment.docs);
+  const isWithin = (atMs: number, atNs: number) =>
+    (from === undefined || compareMoments({ atMs, atNs }, from) >= 0) &&
+    (to === undefined || compareMoments({ atMs, atNs }, to) <= 0);
+  await Promise.all(
+    blocksOf(segment).map(async ({ block, first, end }) => {
+      const { min, max } = segment.boundsOf(name, block);
+      const isBeyond = (from !== undefined && max < from.atMs) || (to !== undefined && min > to.atMs);
+      if (isBeyond) return;
+      const isInside = (from === undefined || min > from.atMs) && (to === undefined || max < to.atMs);
+      if (isInside) return found.addRange(first, end);
+      const [atMs, atNs] = await Promise.all([
+        segment.numbers(name, block),
+        column === 'timestamp' ? segment.numbers('atNs', block) : undefined,
+      ]);
+      for (let i = 0; i < atMs.length; i++) if (isWithin(atMs[i]!, atNs?.[i] ?? 0)) found.add(first + i);
+    }),
+  );
+  return found.take();
+}
+
+async function docsWithTraits(segment: Searched, numbers: readonly number[]): Promise<DocSet> {
+  const asked = segment.traits.filter(([number]) => numbers.includes(number));
+  const count = asked.reduce((sum, [, docs]) => sum + docs, 0);
+  if (count === segment.docs) return DocSet.all(segment.docs);
+  const sets = await Promise.all(asked.map(([number]) => docsWith(segment, 'facts', traitsTerm(number))));
+  return sets.reduce((a, b) => a.or(b), DocSet.none(segment.docs));
+}
+
+async function docsWithEventId(segment: Searched, first: string, last: string): Promise<DocSet> {
+  const found = new DocSetBuilder(segment.docs);
+  for (const { block, first: firstDoc, end } of blocksOf(segment)) {
+    const ids = await segment.eventIds(block);
+    for (let doc = firstDoc; doc < end; doc++) {
+      const at = (doc - firstDoc) * EVENT_ID_BYTES;
+      const id = ids.toString('latin1', at, at + EVENT_ID_BYTES);
+      if (id >= first && id <= last) found.add(doc);
+    }
+  }
+  return found.take();
+}
+
+interface DocBlock {
+  readonly block: number;
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The docs of a segment as its columns have them. */
+export function blocksOf({ docs }: Pick<Searched, 'docs'>): DocBlock[] {
+  return Array.from({ length: Math.ceil(docs / COLUMN_DOCS) }, (_, block) => ({
+    block,
+    first: block * COLUMN_DOCS,
+    end: Math.min(docs, (block + 1) * COLUMN_DOCS),
+  }));
+}

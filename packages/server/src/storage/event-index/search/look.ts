@@ -1,0 +1,61 @@
+// Looks at events themselves where the index cannot tell whether they are asked for: read from the log, many at a time, and
+// judged as this reader sees them.
+
+import type { Question } from '../../../events/event-index.ts';
+import { passes } from '../../../query/filters.ts';
+import { matches } from '../../../query/matches.ts';
+import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
+import type { Deadline } from '../../../runtime/deadline.ts';
+import type { DocSet } from '../segments/doc-set.ts';
+import type { Row } from './rows.ts';
+import type { Searched } from '../segments/searched.ts';
+
+/** Reads whole events of a tenant's log by their indexes; one that is removed or not there is left out. */
+export type ReadEvents = (indexes: readonly number[]) => Promise<ReadonlyMap<number, QueriedEvent>>;
+
+/** How many events are read at once. */
+const PORTION = 500;
+
+export class Looker {
+  readonly #read: ReadEvents;
+  readonly #question: Pick<Question, 'query' | 'filters' | 'sight'>;
+  readonly #deadline: Deadline;
+  /** By index, whether an event that was looked at is asked for. */
+  readonly #seen = new Map<number, boolean>();
+
+  constructor(read: ReadEvents, question: Pick<Question, 'query' | 'filters' | 'sight'>, deadline: Deadline) {
+    this.#read = read;
+    this.#question = question;
+    this.#deadline = deadline;
+  }
+
+  /** Which of these docs are asked for, a portion at a time, in their order. What is sure is not looked at. */
+  async *passing(of: Searched, docs: Uint32Array, sure?: DocSet): AsyncGenerator<number[]> {
+    for (let from = 0; from < docs.length; from += PORTION) {
+      const portion = [...docs.subarray(from, from + PORTION)];
+      const isSure = (doc: number) => sure?.has(doc) ?? false;
+      await this.#lookAt(portion.filter((doc) => !isSure(doc)).map((doc) => of.firstIndex + doc));
+      yield portion.filter((doc) => isSure(doc) || this.#seen.get(of.firstIndex + doc));
+    }
+  }
+
+  async rowsPassing(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
+    const indexOf = ({ of, doc }: Row) => of.firstIndex + doc;
+    for (let from = 0; from < rows.length; from += PORTION)
+      await this.#lookAt(rows.slice(from, from + PORTION).map(indexOf));
+    return new Set(rows.filter((row) => this.#seen.get(indexOf(row))));
+  }
+
+  async #lookAt(indexes: readonly number[]): Promise<void> {
+    const unseen = indexes.filter((index) => !this.#seen.has(index));
+    if (unseen.length === 0) return;
+    this.#deadline.throwIfPassed();
+    const events = await this.#read(unseen);
+    const { query, filters, sight } = this.#question;
+    for (const index of unseen) {
+      const event = events.get(index);
+      const seen = event === undefined ? undefined : seenBy(event, sight);
+      this.#seen.set(index, seen !== undefined && passes(filters, seen) && matches(query, seen));
+    }
+  }
+}

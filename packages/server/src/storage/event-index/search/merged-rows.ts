@@ -1,0 +1,67 @@
+// The rows of all pieces of the log as one, in the order that is asked for. Of an order by time, a piece is opened only when
+// no row that is open comes before all of its own.
+
+import type { SortKey } from '../../../events/event-index.ts';
+import type { DocSet } from '../segments/doc-set.ts';
+import { type Row, type RowOrder, rowsIn } from './rows.ts';
+import type { Searched } from '../segments/searched.ts';
+
+/** The docs of a piece that may be shown. */
+export interface FoundIn {
+  readonly of: Searched;
+  readonly docs: DocSet;
+}
+
+interface Open {
+  readonly rest: AsyncGenerator<readonly Row[]>;
+  rows: readonly Row[];
+  at: number;
+}
+
+export async function* mergedRows(
+  pieces: readonly FoundIn[],
+  order: RowOrder,
+  beyond: SortKey | undefined,
+): AsyncGenerator<Row> {
+  const [step] = order.steps;
+  const isByTime = step?.field === 'timestamp';
+  const isDescending = step?.isDescending ?? false;
+  const boundOf = ({ of }: FoundIn) => (isByTime ? (isDescending ? -of.maxMs : of.minMs) : -Infinity);
+  // The last of them is opened first.
+  const closed = pieces.filter(({ docs }) => docs.count > 0).sort((a, b) => boundOf(b) - boundOf(a));
+  const open: Open[] = [];
+  const placeOf = ({ rows, at }: Open) => (isDescending ? -rows[at]!.atMs : rows[at]!.atMs);
+  const mayBeNext = (piece: FoundIn | undefined, best: Open | undefined) =>
+    piece !== undefined && (best === undefined || !isByTime || boundOf(piece) <= placeOf(best));
+  for (;;) {
+    let best = bestOf(open, order);
+    while (mayBeNext(closed.at(-1), best)) {
+      const { of, docs } = closed.pop()!;
+      const opened = { rest: rowsIn(of, docs, order, beyond), rows: [], at: 0 };
+      if (await advance(opened)) open.push(opened);
+      best = bestOf(open, order);
+    }
+    if (best === undefined) return;
+    yield best.rows[best.at]!;
+    best.at++;
+    if (!(await advance(best))) open.splice(open.indexOf(best), 1);
+  }
+}
+
+function bestOf(open: readonly Open[], order: RowOrder): Open | undefined {
+  let best: Open | undefined;
+  for (const each of open)
+    if (best === undefined || order.compare(each.rows[each.at]!, best.rows[best.at]!) < 0) best = each;
+  return best;
+}
+
+/** False where there is no other row. */
+async function advance(open: Open): Promise<boolean> {
+  while (open.at >= open.rows.length) {
+    const next = await open.rest.next();
+    if (next.done === true) return false;
+    open.rows = next.value;
+    open.at = 0;
+  }
+  return true;
+}

@@ -1,0 +1,283 @@
+// The rows of a piece of the log that a page may show, in the order that is asked for. Few are gathered and sorted; of many
+// the order itself is walked, from where the page begins, and only as far as it is needed.
+
+import { eventIdBytes } from '@tallystick/evidence';
+import type { OrderStep, SortKey } from '../../../events/event-index.ts';
+import type { Direction } from '../../../paging.ts';
+import { termOf } from '../segments/bytes.ts';
+import { EVENT_ID_BYTES } from '../segments/column-writer.ts';
+import { DocSet } from '../segments/doc-set.ts';
+import { allOf, type Searched } from '../segments/searched.ts';
+import { COLUMN_DOCS, type OrderName } from '../segments/segment-format.ts';
+
+export interface Row {
+  readonly of: Searched;
+  readonly doc: number;
+  readonly atMs: number;
+  readonly atNs: number;
+  /** As a byte string; empty where the order does not need it. */
+  readonly action: string;
+  /** As a byte string; empty where the order does not need it. */
+  readonly eventId: string;
+}
+
+/** What rows are compared by. */
+type Key = Pick<Row, 'atMs' | 'atNs' | 'action' | 'eventId'> & { readonly index: number };
+
+const GATHERED_MAX = 4096;
+const WALKED = 512;
+
+/** An order that leaves no two rows equal. */
+export class RowOrder {
+  readonly steps: readonly OrderStep[];
+  readonly isIndexDescending: boolean;
+  readonly needsAction: boolean;
+  readonly needsEventId: boolean;
+
+  /** Up to here docs are gathered and sorted; of more the order is walked. */
+  readonly gatheredMax: number;
+
+  /** Backwards it is against the order: for pages that lead back. */
+  constructor(steps: readonly OrderStep[], direction: Direction, gatheredMax = GATHERED_MAX) {
+    const turned =
+      direction === 'Next' ? steps : steps.map((step) => ({ ...step, isDescending: !step.isDescending }));
+    const last = turned.at(-1)?.isDescending ?? direction === 'Previous';
+    const uses = (field: OrderStep['field']) => turned.some((step) => step.field === field);
+    const isWhole = uses('timestamp') || uses('eventId');
+    this.steps = isWhole ? turned : [...turned, { field: 'timestamp', isDescending: last }];
+    this.isIndexDescending = last;
+    this.gatheredMax = gatheredMax;
+    this.needsAction = uses('action');
+    this.needsEventId = uses('eventId');
+  }
+
+  compare(a: Row, b: Row): number {
+    return this.#compareKeys({ ...a, index: indexOf(a) }, { ...b, index: indexOf(b) });
+  }
+
+  isBeyond(row: Row, place: SortKey | undefined): boolean {
+    if (place === undefined) return true;
+    const { atMs, atNs, action, eventId, index } = place;
+    const key = { atMs, atNs, action: termOf(action), eventId: eventIdTerm(eventId), index };
+    return this.#compareKeys({ ...row, index: indexOf(row) }, key) > 0;
+  }
+
+  #compareKeys(a: Key, b: Key): number {
+    for (const { field, isDescending } of this.steps) {
+      const order = compareField(field, a, b);
+      if (order !== 0) return isDescending ? -order : order;
+    }
+    return this.isIndexDescending ? b.index - a.index : a.index - b.index;
+  }
+}
+
+export function indexOf({ of, doc }: Row): number {
+  return of.firstIndex + doc;
+}
+
+function eventIdTerm(eventId: string): string {
+  return Buffer.from(eventIdBytes(eventId)).toString('latin1');
+}
+
+function compareField(field: OrderStep['field'], a: Key, b: Key): number {
+  if (field === 'timestamp') return a.atMs - b.atMs || a.atNs - b.atNs;
+  const [left, right] = field === 'action' ? [a.action, b.action] : [a.eventId, b.eventId];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** In order, some at a time, from what lies beyond a place. */
+export function rowsIn(
+  of: Searched,
+  docs: DocSet,
+  order: RowOrder,
+  beyond: SortKey | undefined,
+): AsyncGenerator<readonly Row[]> {
+  return walk({ of, order, beyond }, docs, order.steps);
+}
+
+interface Walk {
+  readonly of: Searched;
+  readonly order: RowOrder;
+  readonly beyond: SortKey | undefined;
+}
+
+async function* walk(
+  walked: Walk,
+  docs: DocSet,
+  [step, ...rest]: readonly OrderStep[],
+): AsyncGenerator<readonly Row[]> {
+  if (docs.count <= walked.order.gatheredMax || step === undefined)
+    yield await sortedRows(walked, docs.list());
+  else if (step.field === 'action') yield* walkActions(walked, docs, step, rest);
+  else yield* walkOrder(walked, docs, step);
+}
+
+/** All of them. */
+async function sortedRows({ of, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
+  const rows = await readRows(of, docs, order);
+  return rows.filter((row) => order.isBeyond(row, beyond)).sort((a, b) => order.compare(a, b));
+}
+
+/** One action after the other, and of each what the other steps say. */
+async function* walkActions(
+  walked: Walk,
+  docs: DocSet,
+  { isDescending }: OrderStep,
+  rest: readonly OrderStep[],
+): AsyncGenerator<readonly Row[]> {
+  const { of, beyond } = walked;
+  const values = await of.values('action');
+  const byPlace = docsByValue(docs, values.length, await placesOfAll(of));
+  const actions = values.map(({ text }, place) => ({ term: termOf(text), place }));
+  actions.sort((a, b) => (a.term < b.term === isDescending ? 1 : -1));
+  const from = beyond === undefined ? undefined : termOf(beyond.action);
+  for (const { term, place } of actions) {
+    const isPassed = from !== undefined && (isDescending ? term > from : term < from);
+    const own = byPlace[place]!;
+    // All of the others lie beyond the place, whatever their times.
+    const within = term === from ? walked : { ...walked, beyond: undefined };
+    if (!isPassed && own.count > 0) yield* walk(within, own, rest);
+  }
+}
+
+async function placesOfAll(of: Searched): Promise<ArrayLike<number>[]> {
+  const blocks = Math.ceil(of.docs / COLUMN_DOCS);
+  return allOf(Array.from({ length: blocks }, (_, block) => of.valuePlaces('action', block)));
+}
+
+function docsByValue(docs: DocSet, values: number, places: readonly ArrayLike<number>[]): DocSet[] {
+  const lists = Array.from({ length: values }, (): number[] => []);
+  for (const doc of docs.list()) lists[places[Math.floor(doc / COLUMN_DOCS)]![doc % COLUMN_DOCS]!]!.push(doc);
+  return lists.map((list) => DocSet.ofList(docs.docs, Uint32Array.from(list)));
+}
+
+/** The docs of the set as they stand in an order, either way. */
+async function* walkOrder(
+  walked: Walk,
+  docs: DocSet,
+  { field, isDescending }: OrderStep,
+): AsyncGenerator<readonly Row[]> {
+  const name: OrderName = field === 'timestamp' ? 'time' : 'eventId';
+  let found: number[] = [];
+  let portion = WALKED;
+  for await (const stretch of stretchesOf(walked, name, isDescending)) {
+    for (const doc of stretch) {
+      if (!docs.has(doc)) continue;
+      if (found.push(doc) < portion) continue;
+      const rows = await sortedRows(walked, found);
+      // The next ones may be of the same time, and come before these.
+      const end = name === 'time' ? lastTimeIn(rows) : rows.length;
+      yield rows.slice(0, end);
+      found = rows.slice(end).map((row) => row.doc);
+      portion = found.length + WALKED;
+    }
+  }
+  if (found.length > 0) yield await sortedRows(walked, found);
+}
+
+/** Where the rows begin that have the time of the last one. */
+function lastTimeIn(rows: readonly Row[]): number {
+  const last = rows.at(-1);
+  let begin = rows.length;
+  while (begin > 0 && rows[begin - 1]!.atMs === last!.atMs && rows[begin - 1]!.atNs === last!.atNs) begin--;
+  return begin;
+}
+
+/** The docs of an order, block by block, from what may lie beyond the place. */
+async function* stretchesOf(
+  walked: Walk,
+  name: OrderName,
+  isDescending: boolean,
+): AsyncGenerator<Uint32Array> {
+  const { of } = walked;
+  const start = await startOf(walked, name, isDescending);
+  const blocks = Math.ceil(of.docs / COLUMN_DOCS);
+  let block = Math.floor(start / COLUMN_DOCS);
+  for (let at = start % COLUMN_DOCS; block >= 0 && block < blocks; block += isDescending ? -1 : 1) {
+    const docs = await of.order(name, block);
+    yield isDescending ? docs.subarray(0, at + 1).toReversed() : docs.subarray(at);
+    at = isDescending ? COLUMN_DOCS - 1 : 0;
+  }
+}
+
+/** The first position, in the direction of the walk, that may lie beyond the place. */
+async function startOf({ of, beyond }: Walk, name: OrderName, isDescending: boolean): Promise<number> {
+  if (beyond === undefined) return isDescending ? of.docs - 1 : 0;
+  const first = await positionOf(of, name, beyond);
+  if (!isDescending) return first;
+  // All of the same time are before it.
+  const after =
+    name === 'time' ? await positionOf(of, name, { ...beyond, atNs: beyond.atNs + 1 }) : first + 1;
+  return Math.min(of.docs, after) - 1;
+}
+
+/** Where in the order the first one is that is not below. */
+export async function positionOf(
+  of: Searched,
+  name: OrderName,
+  { atMs, atNs, eventId }: Pick<SortKey, 'atMs' | 'atNs' | 'eventId'>,
+): Promise<number> {
+  const id = name === 'eventId' ? eventIdTerm(eventId) : '';
+  let low = 0;
+  let high = of.docs;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const doc = (await of.order(name, Math.floor(middle / COLUMN_DOCS)))[middle % COLUMN_DOCS]!;
+    const isBelow =
+      name === 'eventId'
+        ? (await eventIdAt(of, doc)) < id
+        : ((await numberAt(of, 'atMs', doc)) - atMs || (await numberAt(of, 'atNs', doc)) - atNs) < 0;
+    if (isBelow) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+async function numberAt(of: Searched, column: 'atMs' | 'atNs', doc: number): Promise<number> {
+  return (await of.numbers(column, Math.floor(doc / COLUMN_DOCS)))[doc % COLUMN_DOCS]!;
+}
+
+async function eventIdAt(of: Searched, doc: number): Promise<string> {
+  return idIn(await of.eventIds(Math.floor(doc / COLUMN_DOCS)), doc);
+}
+
+function idIn(ids: Buffer, doc: number): string {
+  const at = (doc % COLUMN_DOCS) * EVENT_ID_BYTES;
+  return ids.toString('latin1', at, at + EVENT_ID_BYTES);
+}
+
+/** As far as the order needs them. */
+export async function readRows(
+  of: Searched,
+  docs: ArrayLike<number>,
+  { needsAction, needsEventId }: Pick<RowOrder, 'needsAction' | 'needsEventId'>,
+): Promise<Row[]> {
+  const blocks = [...new Set(Array.from(docs, (doc) => Math.floor(doc / COLUMN_DOCS)))];
+  const values = needsAction ? await of.values('action') : [];
+  const actions = values.map(({ text }) => termOf(text));
+  const read = new Map(
+    await Promise.all(
+      blocks.map(async (block) => {
+        const [atMs, atNs, action, eventIds] = await Promise.all([
+          of.numbers('atMs', block),
+          of.numbers('atNs', block),
+          needsAction ? of.valuePlaces('action', block) : undefined,
+          needsEventId ? of.eventIds(block) : undefined,
+        ]);
+        return [block, { atMs, atNs, action, eventIds }] as const;
+      }),
+    ),
+  );
+  return Array.from(docs, (doc) => {
+    const { atMs, atNs, action, eventIds } = read.get(Math.floor(doc / COLUMN_DOCS))!;
+    const at = doc % COLUMN_DOCS;
+    return {
+      of,
+      doc,
+      atMs: atMs[at]!,
+      atNs: atNs[at]!,
+      action: action === undefined ? '' : actions[action[at]!]!,
+      eventId: eventIds === undefined ? '' : idIn(eventIds, doc),
+    };
+  });
+}

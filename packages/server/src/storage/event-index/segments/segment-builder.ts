@@ -1,0 +1,161 @@
+// Makes a segment from events: their terms, their columns, and the footer over both.
+
+import { eventIdBytes } from '@tallystick/evidence';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import { ByteWriter, termOf } from './bytes.ts';
+import {
+  EVENT_ID_BYTES,
+  type Columns,
+  columnsFor,
+  type Label,
+  ofEachValue,
+  type ValueText,
+  writeColumns,
+} from './column-writer.ts';
+import { EventTerms } from './event-terms.ts';
+import { type TermDocs, TermTable } from './term-table.ts';
+import { FORMAT, type Footer, type TakeBlock, type ValueColumn } from './segment-format.ts';
+import { SectionWriter } from './section-writer.ts';
+import { SECTIONS, type Section, TRAITS, traitsNumber } from './terms.ts';
+import { momentOf } from './times.ts';
+import { WordBytes } from './word-bytes.ts';
+
+/** A text of a column. */
+export interface BuiltValue {
+  /** In the order in which they came. */
+  readonly number: number;
+  label?: Label;
+  openLabel?: Label;
+}
+
+export class SegmentBuilder {
+  readonly #firstIndex: number;
+  readonly #docs: number;
+  readonly sections = Object.fromEntries(SECTIONS.map((name) => [name, new TermTable()])) as Record<
+    Section,
+    TermTable
+  >;
+  readonly #terms = new EventTerms(this.sections);
+  readonly #traits = this.sections.facts.group(TRAITS);
+  /** By their numbers. */
+  readonly #traitTerms: number[] = [];
+  readonly columns: Columns;
+  readonly values: Record<ValueColumn, Map<string, BuiltValue>> = ofEachValue(() => new Map());
+  readonly #absent: number[] = [];
+  readonly #unread: number[] = [];
+
+  constructor(firstIndex: number, docs: number) {
+    this.#firstIndex = firstIndex;
+    this.#docs = docs;
+    this.columns = columnsFor(docs);
+  }
+
+  /** Its content is removed. */
+  addAbsent(doc: number): void {
+    this.#absent.push(doc);
+  }
+
+  addUnread(doc: number): void {
+    this.#unread.push(doc);
+  }
+
+  add(event: QueriedEvent, doc: number): void {
+    const { classification, kind, outcome, action, actor, resource } = event;
+    const { actorType, userId, serviceId, userName, serviceName } = actor;
+    const columns = this.columns;
+    const { atMs, atNs } = momentOf(event.timestamp);
+    columns.atMs[doc] = atMs;
+    columns.atNs[doc] = atNs;
+    columns.receivedMs[doc] = Date.parse(event.receivedAt);
+    const traits = traitsNumber({ classification, kind, outcome, actorType });
+    columns.traits[doc] = traits;
+    this.sections.facts.addTo(this.#termOfTraits(traits), doc);
+    columns.eventId.set(eventIdBytes(event.eventId), doc * EVENT_ID_BYTES);
+    columns.action[doc] = this.#valueOf('action', action).number;
+    columns.resourceType[doc] = this.#valueOf('resourceType', resource.resourceType).number;
+    const name = userName ?? serviceName;
+    const id = userId ?? serviceId;
+    const value = this.#valueOf('actor', id ?? name ?? actorType);
+    columns.actor[doc] = value.number;
+    if (id !== undefined && name !== undefined) {
+      value.label = { text: name, doc };
+      if (classification !== 'Secret') value.openLabel = { text: name, doc };
+    }
+    this.#terms.add(event, doc);
+  }
+
+  write(take: TakeBlock): Footer {
+    const places = new ByteWriter();
+    const sections: Partial<Record<Section, number>> = {};
+    for (const name of SECTIONS) {
+      const writer = new SectionWriter(name, this.#docs, take);
+      this.sections[name].visit((term, length, docs) =>
+        writer.term(term, length, docs.docs, docs.count, placesIn(docs, places)),
+      );
+      const root = writer.end();
+      if (root !== undefined) sections[name] = root;
+    }
+    const columns = writeColumns(
+      this.columns,
+      ofEachValue((name) => this.#textsOf(name)),
+      take,
+    );
+    return {
+      format: FORMAT,
+      firstIndex: this.#firstIndex,
+      docs: this.#docs,
+      sections,
+      ...columns,
+      absent: this.#absent,
+      unread: this.#unread,
+    };
+  }
+
+  #termOfTraits(traits: number): number {
+    const known = this.#traitTerms[traits];
+    if (known !== undefined) return known;
+    const term = this.sections.facts.numberOf(this.#traits, ...oneWord(String.fromCharCode(traits)));
+    return (this.#traitTerms[traits] = term);
+  }
+
+  #valueOf(column: ValueColumn, text: string): BuiltValue {
+    const values = this.values[column];
+    let value = values.get(text);
+    if (value === undefined) values.set(text, (value = { number: values.size }));
+    return value;
+  }
+
+  /** In the order of their bytes; the column is numbered by it. */
+  #textsOf(column: ValueColumn): ValueText[] {
+    const values = [...this.values[column]].map(([text, value]) => ({ text, term: termOf(text), ...value }));
+    values.sort((a, b) => (a.term < b.term ? -1 : 1));
+    const numbers = new Uint32Array(values.length);
+    for (const [place, { number }] of values.entries()) numbers[number] = place;
+    const docs = this.columns[column];
+    for (let doc = 0; doc < docs.length; doc++) docs[doc] = numbers[docs[doc]!]!;
+    return values.map(({ text, label, openLabel }) => ({ text, label, openLabel }));
+  }
+}
+
+function oneWord(text: string): [WordBytes, number] {
+  const words = new WordBytes();
+  return [words, words.add(text)];
+}
+
+/** Of each doc how many places there are, and each after the one before; undefined where none has any. */
+function placesIn({ count, placed, placedLength }: TermDocs, writer: ByteWriter): Uint8Array | undefined {
+  if (placedLength === 0) return undefined;
+  writer.length = 0;
+  let at = 0;
+  for (let doc = 0; doc < count; doc++) {
+    let end = at;
+    while (end < placedLength && placed[end] === doc) end += 2;
+    writer.varint((end - at) / 2);
+    let last = 0;
+    for (; at < end; at += 2) {
+      writer.varint(placed[at + 1]! - last);
+      last = placed[at + 1]!;
+    }
+  }
+  return writer.written();
+}
