@@ -9,8 +9,7 @@ const EVENTS = `SELECT entry, leaf, root1, root2, text1, text2, seeds
   FROM entries JOIN contents USING (tenant_id, leaf_index, content_month)`;
 const EVENT = `${EVENTS} WHERE tenant_id = $1 AND event_id = $2`;
 const PAGE = `${EVENTS} WHERE tenant_id = $1 AND leaf_index >= 0 ORDER BY leaf_index LIMIT $2`;
-const NEWEST = `${EVENTS} JOIN (SELECT tenant_id, leaf_index FROM docs WHERE tenant_id = $1 AND generation = 1
-    ORDER BY at_ms DESC, at_ns DESC, leaf_index DESC LIMIT $2) AS newest USING (tenant_id, leaf_index)`;
+const NEWEST = `${EVENTS} WHERE tenant_id = $1 ORDER BY leaf_index DESC LIMIT $2`;
 
 export class KeySelects implements AsyncDisposable {
   readonly #client: Client;

@@ -23,7 +23,7 @@ export async function tablesOf(databaseUrl: string): Promise<StoredBytes> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
   const { rows } = await client.query<{ views: boolean; bytes: number }>(
-    `SELECT relname ~ '^(docs|views|view_)' AS views, sum(pg_total_relation_size(oid))::float8 AS bytes
+    `SELECT relname ~ '^index_' AS views, sum(pg_total_relation_size(oid))::float8 AS bytes
      FROM pg_class WHERE relnamespace = '${SCHEMA}'::regnamespace AND relkind = 'r' GROUP BY 1`,
   );
   await client.end();

@@ -221,11 +221,11 @@ it('row-level security protects from what the page says, and from no more', asyn
     for (const [table, tenants] of await tenantsSeen(Storage__Url, { role, tenants: [] }))
       assert.deepEqual(tenants, [], `${role} in ${table}`);
   }
-  for (const role of ['projector', 'searcher', 'verifier', 'retention'])
+  for (const role of ['projector', 'verifier', 'retention'])
     await assert.rejects(raw(Storage__Url, `SET ROLE tallystick_${role}`), /permission denied to set role/);
   // Control: there are rows of others, which the user of the index sees.
   const all = await tenantsSeen(Storage__IndexUrl, ALL_TENANTS);
-  for (const table of ['heads', 'entries', 'contents', 'docs', 'checkpoints'])
+  for (const table of ['heads', 'entries', 'contents', 'checkpoints'])
     assert.deepEqual(
       all.get(table)?.filter((tenant) => tenant !== '*'),
       ['acme', 'beta'],

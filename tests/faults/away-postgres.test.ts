@@ -211,7 +211,7 @@ test('a start while others have all connections: 503 for every request, and it s
 
 const LOCK_ATTEMPTS_MAX = 10;
 /** So that the holders of our connections keep them. */
-const LOCK = `BEGIN; LOCK TABLE tallystick.entries, tallystick.heads, tallystick.streams, tallystick.views,
+const LOCK = `BEGIN; LOCK TABLE tallystick.entries, tallystick.heads, tallystick.streams, tallystick.index_manifests,
   tallystick.records, tallystick.tenants, tallystick.jobs, tallystick.positions IN ACCESS EXCLUSIVE MODE`;
 
 /** The service takes these tables in an order of its own: of two that wait for each other the database sends one away. */

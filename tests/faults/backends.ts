@@ -4,6 +4,10 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { systemClock } from '../../packages/server/src/runtime/clock.ts';
+import { createSystemRandom } from '../../packages/server/src/runtime/random.ts';
+import { SegmentMaker } from '../../packages/server/src/storage/event-index/store/segment-maker.ts';
+import { indexAt } from '../../packages/server/src/storage/postgres/event-index/testing/index-backend.ts';
 import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
 import { type EventInLog, readLog } from './read-log.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
@@ -15,7 +19,7 @@ export interface Backend extends AsyncDisposable {
   /** Throws away what is made from the log; the service must not run. */
   forgetViews(): Promise<void>;
   /** Takes one event out of what is made from the log; the service must not run. */
-  damageViews?(): Promise<void>;
+  damageViews?(tenant: string): Promise<void>;
 }
 
 async function openSqlite(): Promise<Backend> {
@@ -51,13 +55,8 @@ async function openPostgres(): Promise<Backend> {
   return {
     start: { dataDirectory: join(folder.path, 'data'), env: { Storage__Url: url } },
     readLog: () => readPostgresLog(url),
-    // All of them: the next view may be of the same generation.
-    forgetViews: () => run('TRUNCATE views, docs, view_counts, view_keys'),
-    damageViews: () =>
-      run(
-        `DELETE FROM docs WHERE (tenant_id, leaf_index) IN (SELECT tenant_id, leaf_index FROM docs
-         WHERE tenant_id <> '*' LIMIT 1)`,
-      ),
+    forgetViews: () => run('TRUNCATE index_manifests, index_blocks'),
+    damageViews: (tenant) => makeSegmentWithoutLast(url, tenant),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
@@ -66,3 +65,30 @@ export const BACKENDS: Readonly<Record<'SQLite' | 'PostgreSQL', () => Promise<Ba
   SQLite: openSqlite,
   PostgreSQL: openPostgres,
 };
+
+/** As somebody could who has the right to write segments: one of all events of a tenant, in which the last is missing. */
+async function makeSegmentWithoutLast(url: string, tenant: string): Promise<void> {
+  await using backend = await indexAt(url);
+  const { store, log } = backend.making;
+  const events = await log.head(tenant);
+  const maker = new SegmentMaker({
+    store,
+    log: {
+      behind: () => [{ tenant, indexed: 0, head: events }],
+      head: (asked) => log.head(asked),
+      events: (...asked) => log.events(...asked),
+      stored: (...asked) => log.stored(...asked),
+      leaf: (...asked) => log.leaf(...asked),
+      secret: (asked) => log.secret(asked),
+      between: async (...asked) =>
+        (await log.between(...asked)).map((each) =>
+          each.index === 0 ? { ...each, event: undefined } : each,
+        ),
+    },
+    clock: systemClock,
+    random: createSystemRandom(),
+    sizes: { small: events, merged: 16 },
+    onUnread: () => {},
+  });
+  await maker.turn();
+}

@@ -126,6 +126,6 @@ test('control: an event that is missing in the views is seen by this', async () 
     await ask(service, 'audit-events/batch', { events: [event('a'), event('b')] });
     await assertWhole(service, backend);
   });
-  await backend.damageViews?.();
+  await backend.damageViews?.(TENANT);
   await assert.rejects(whileStarted(backend, (service) => assertWhole(service, backend)));
 });

@@ -65,7 +65,7 @@ describe('tallystick verify, with a database', () => {
       stdout,
       /^verified {2}postgres:\/\/127\.0\.0\.1:\d+\/test_1\n {2}entries +5\d of 1 tenant and the installation: 5\d with/,
     );
-    assert.match(stdout, /no part +of the evidence, and not looked at: .*api_keys.*docs/);
+    assert.match(stdout, /no part +of the evidence, and not looked at: .*api_keys.*index_blocks/);
     assert.doesNotMatch(stdout + stderr, /hunter2/);
   });
 

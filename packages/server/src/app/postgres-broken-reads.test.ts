@@ -11,7 +11,7 @@ import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme' };
 /** Who a caller is, and its tenant, can be read all the time. */
-const LOCK = `LOCK TABLE tallystick.entries, tallystick.heads, tallystick.streams, tallystick.views, tallystick.jobs,
+const LOCK = `LOCK TABLE tallystick.entries, tallystick.heads, tallystick.streams, tallystick.index_manifests, tallystick.jobs,
   tallystick.checkpoints, tallystick.tile_hashes IN ACCESS EXCLUSIVE MODE`;
 const END_WAITING = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> $1`;

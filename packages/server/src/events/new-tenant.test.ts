@@ -6,19 +6,20 @@ import type { TenantId } from '@tallystick/contract';
 import { createCursors } from '../gateway/cursors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { shownEvent } from '../query/testing/shown-event.ts';
-import { IndexedLog } from '../storage/sqlite/event-index/testing/indexed-log.ts';
+import { TestIndex } from '../storage/event-index/testing/open-index.ts';
+import { openSqliteIndex } from '../storage/sqlite/event-index/testing/index-backend.ts';
 import { testCall } from '../testing/test-call.ts';
 import type { Question } from './event-index.ts';
 import { createList, type ListParts } from './list.ts';
 import { createSearch } from './search.ts';
 
 test('is answered as it was when it came: without events', async () => {
-  await using log = await IndexedLog.open();
+  await using backend = await openSqliteIndex();
+  const log = new TestIndex(backend);
   await log.append('acme', [shownEvent()]);
-  log.follow();
   const index = {
     forTenant: (tenant: TenantId) => ({
-      find: async (question: Question) => log.reader.find(tenant, question, 0),
+      find: (question: Question) => log.find(tenant, question),
     }),
   };
   const unused = () => assert.fail('there is nothing to show');

@@ -27,7 +27,7 @@ export interface Column {
 export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
 
 /** Roles of PostgreSQL: see postgres/schema/rights.ts. */
-export type DatabaseRole = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Searcher' | 'Verifier';
+export type DatabaseRole = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Verifier';
 export type Rights = Partial<Record<DatabaseRole, readonly Right[]>>;
 
 export interface Table {
@@ -68,7 +68,6 @@ export const TABLES = {
       Reader: READ,
       Projector: READ,
       Retention: READ,
-      Searcher: READ,
       Verifier: READ,
     },
     unique: ['name'],
@@ -313,25 +312,13 @@ export const TABLES = {
     rights: { Writer: ['SELECT', 'DELETE'], Projector: ALL },
     not: 'findings of nodes; every verification finds them again',
   },
-  views: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Writer: ADD, Reader: READ, Projector: ALL },
-    not: OF_THE_INDEX,
-  },
-  docs: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL, Searcher: READ },
-    not: OF_THE_INDEX,
-  },
-  view_keys: {
+  index_manifests: {
     of: 'Tenant',
     only: 'PostgreSQL',
     rights: { Reader: READ, Projector: ALL },
     not: OF_THE_INDEX,
   },
-  view_counts: {
+  index_blocks: {
     of: 'Tenant',
     only: 'PostgreSQL',
     rights: { Reader: READ, Projector: ALL },

@@ -29,3 +29,6 @@ export function letterJob(
     dead,
   };
 }
+
+/** What is said of an event that was read as often as a job is tried. */
+export const ATTEMPTS_MAX = 3;

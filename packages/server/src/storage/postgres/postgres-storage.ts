@@ -18,8 +18,7 @@ import {
   statement,
 } from './connection/database.ts';
 import { removalTables } from './log/deletions.ts';
-import { createEventIndex } from './event-index/event-index.ts';
-import { ThreadedFollower } from './event-index/threaded-follower.ts';
+import { indexHere, indexInThreads } from './event-index/event-index.ts';
 import { createFollowStore } from './work/follow.ts';
 import { COMMITS_AT_ONCE } from './append/journal.ts';
 import { createLogWith, writesHere } from './log/log.ts';
@@ -67,13 +66,15 @@ export interface ThreadsOptions {
   /** Called when the writer thread has died: the process cannot continue. */
   readonly onFatal: (error: Error) => void;
   /** Called for problems of the index only: the log is not affected. */
-  readonly onIndexTrouble: (what: string, error: Error) => void;
+  readonly onIndexTrouble: (what: string, error: Error | undefined) => void;
 }
 
 /** One for pools, one that waits for a locked log, and one for everything else. */
 const WRITING_CONNECTIONS = 3;
-/** One for the follower, and one that retries an event. */
-const FOLLOWING_CONNECTIONS = 2;
+/** One that makes segments, one that merges them. */
+const MAKING_CONNECTIONS = 2;
+/** Of each thread that searches. */
+const SEARCHING_CONNECTIONS = 2;
 const READING_CONNECTIONS = 8;
 const TREE_CONNECTIONS = 2;
 const INDEX_CONNECTIONS = 6;
@@ -81,7 +82,6 @@ const INDEX_CONNECTIONS = 6;
 const WORK_CONNECTIONS = 3;
 /** With several users, the other one gets this number of connections for its few queries. */
 const FEW_OF_INDEX = { connectionsMaxOf: { Index: 2 } };
-const FEW_OF_SERVING = { connectionsMaxOf: { Serving: 2 } };
 /** A beat that takes longer does not count: the next one is due. */
 const BEAT_MS_MAX = 2000;
 /** The longest that a health check waits. */
@@ -124,13 +124,9 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const log = createLogWith(writer, { reading, logOrigin });
   const orUnavailable = <T extends object>(port: T) => guarded(port, recordsMessage, onFailure);
   const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading, held);
-  const index = createEventIndex({
-    database: connect(INDEX_CONNECTIONS, { answerMsMax: SEARCH_MS_MAX, ...FEW_OF_SERVING }),
-    clock,
-    nextId,
-    held,
-    ...(options.threads && { follower: parts.use(followerInThread(connecting, held, options.threads)) }),
-  });
+  const index = options.threads
+    ? parts.use(threadedIndex(connecting, held, clock, options.threads))
+    : indexHere({ database: connect(INDEX_CONNECTIONS), clock, random, nextId, held });
   const nodes = options.node && takingPart(options.node);
   function takingPart(node: Omit<NodeSelf, 'instance'>): Nodes {
     const instance = nextId();
@@ -176,15 +172,13 @@ async function answersOf(database: Database): Promise<void> {
   if (database.logins.includes('Index')) await database.read(READER, ANSWERS);
 }
 
-function followerInThread(
-  database: LoginUrls & Pick<DatabaseOptions, 'isDistributed'>,
+function threadedIndex(
+  connecting: LoginUrls & Pick<DatabaseOptions, 'isDistributed'>,
   held: HeldShares,
+  clock: Clock,
   { onIndexTrouble: onTrouble }: ThreadsOptions,
-): ThreadedFollower {
-  const connecting = {
-    ...database,
-    connectionsMax: FOLLOWING_CONNECTIONS,
-    answerMsMax: SEARCH_MS_MAX,
-  };
-  return new ThreadedFollower({ connecting, held, onTrouble });
+): ReturnType<typeof indexInThreads> {
+  const over = (connectionsMax: number) => ({ ...connecting, connectionsMax, answerMsMax: SEARCH_MS_MAX });
+  const [making, searching] = [over(MAKING_CONNECTIONS), over(SEARCHING_CONNECTIONS)];
+  return indexInThreads({ making, searching, held, clock, onTrouble });
 }

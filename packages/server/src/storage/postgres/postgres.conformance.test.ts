@@ -56,7 +56,10 @@ const THROUGH_THE_THREAD = new Set([
 const fatal = (...[error]: Parameters<ThreadsOptions['onFatal']>) => {
   throw error;
 };
-const THREADS: ThreadsOptions = { onFatal: fatal, onIndexTrouble: (_, error) => fatal(error) };
+const THREADS: ThreadsOptions = {
+  onFatal: fatal,
+  onIndexTrouble: (what, error) => fatal(error ?? new Error(what)),
+};
 
 describe('PostgreSQL, by one user and with threads', () => {
   const chosen = ALL_CLAIMS.filter(([claim]) => THROUGH_THE_THREAD.has(claim));

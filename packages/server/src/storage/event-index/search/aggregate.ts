@@ -1,9 +1,9 @@
 // Counts of what matches, by its properties, from the columns of the docs.
 
 import { type Aggregation, type Aggregations } from '@tallystick/contract';
-import { type BucketName, bucketsOf, dayName, frequentOf, hourName } from '../buckets.ts';
-import type { DocSet } from '../segments/doc-set.ts';
-import type { Searched } from '../segments/searched.ts';
+import { type BucketName, bucketsOf, dayName, frequentOf, hourName } from './buckets.ts';
+import { type DocSet, lowerBound } from '../segments/doc-set.ts';
+import { allOf, type Awaitable, type Searched } from '../segments/searched.ts';
 import { COLUMN_DOCS, type ValueColumn } from '../segments/segment-format.ts';
 import { ALL_TRAITS, type Traits } from '../segments/terms.ts';
 import { DAY_MS, HOUR_MS } from '../segments/times.ts';
@@ -76,8 +76,8 @@ async function countValues(
     await eachBlock(
       docs,
       (block) => of.valuePlaces(column, block),
-      (places, at) => {
-        byPlace[places[at]!]!++;
+      (places, docs) => {
+        for (const doc of docs) byPlace[places[doc]!]!++;
       },
     );
     for (const [place, value] of values.entries()) {
@@ -108,8 +108,8 @@ async function countTraits(trait: keyof Traits, counted: readonly Counted[]): Pr
     await eachBlock(
       docs,
       (block) => of.traitsIn(block),
-      (traits, at) => {
-        byNumber[traits[at]!]!++;
+      (traits, docs) => {
+        for (let i = 0; i < docs.length; i++) byNumber[traits[docs[i]!]!]!++;
       },
     );
   const counts = new Map<string, number>();
@@ -133,13 +133,15 @@ async function countTimes(unitMs: number, counted: readonly Counted[]): Promise<
     await eachBlock(
       docs,
       (block) => of.numbers('atMs', block),
-      (atMs, at) => {
-        const unit = Math.floor(atMs[at]! / unitMs);
-        if (unit !== last) {
-          flush();
-          last = unit;
+      (atMs, docs) => {
+        for (let i = 0; i < docs.length; i++) {
+          const unit = Math.floor(atMs[docs[i]!]! / unitMs);
+          if (unit !== last) {
+            flush();
+            last = unit;
+          }
+          run++;
         }
-        run++;
       },
     );
     flush();
@@ -147,16 +149,28 @@ async function countTimes(unitMs: number, counted: readonly Counted[]): Promise<
   return counts;
 }
 
+/** All blocks that the docs are in are read at once; each is visited with the places of its docs in it. */
 async function eachBlock<T>(
   docs: DocSet,
-  read: (block: number) => T | Promise<T>,
-  visit: (block: T, at: number) => void,
+  read: (block: number) => Awaitable<T>,
+  visit: (block: T, docs: Uint32Array) => void,
 ): Promise<void> {
   const list = docs.list();
-  for (let i = 0; i < list.length; ) {
-    const number = Math.floor(list[i]! / COLUMN_DOCS);
-    const block = await read(number);
-    const end = (number + 1) * COLUMN_DOCS;
-    for (; i < list.length && list[i]! < end; i++) visit(block, list[i]! - number * COLUMN_DOCS);
+  const ends: { readonly number: number; readonly end: number }[] = [];
+  for (let at = 0; at < list.length; ) {
+    const number = Math.floor(list[at]! / COLUMN_DOCS);
+    const end = at + lowerBound(list.subarray(at, at + COLUMN_DOCS), (number + 1) * COLUMN_DOCS);
+    ends.push({ number, end });
+    at = end;
+  }
+  const blocks = await allOf(ends.map(({ number }) => read(number)));
+  let from = 0;
+  for (const [i, { number, end }] of ends.entries()) {
+    const first = number * COLUMN_DOCS;
+    visit(
+      blocks[i]!,
+      list.subarray(from, end).map((doc) => doc - first),
+    );
+    from = end;
   }
 }

@@ -6,7 +6,6 @@ import { highlightsOf } from '../../../query/highlights.ts';
 import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
-import type { Deadline } from '../../../runtime/deadline.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import { aggregate } from './aggregate.ts';
 import { DocSet } from '../segments/doc-set.ts';
@@ -24,6 +23,11 @@ export interface SearchedLog {
   ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }>;
 }
 
+/** Throws when the time for a search is over. */
+export interface Stopping {
+  throwIfPassed(): void;
+}
+
 /** How many of the newest matches are weighed against each other. */
 const WEIGHED_MAX = 1000;
 
@@ -31,7 +35,7 @@ export class Answerer {
   readonly #pieces: readonly Searched[];
   readonly #question: Question;
   readonly #log: SearchedLog;
-  readonly #deadline: Deadline;
+  readonly #deadline: Stopping;
   readonly #looker: Looker;
 
   readonly #gatheredMax: number | undefined;
@@ -41,7 +45,7 @@ export class Answerer {
     pieces: readonly Searched[],
     question: Question,
     log: SearchedLog,
-    deadline: Deadline,
+    deadline: Stopping,
     gatheredMax?: number,
   ) {
     this.#gatheredMax = gatheredMax;

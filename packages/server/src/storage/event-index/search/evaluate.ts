@@ -1,9 +1,9 @@
 // What a plan finds in one segment: the docs that are found for sure, and those that may be, which are all of these and
 // perhaps more. Only what lies between the two must be looked at.
 
-import { EVENT_ID_BYTES } from '../segments/column-writer.ts';
 import { DocSet, DocSetBuilder } from '../segments/doc-set.ts';
 import { findPhrase } from './phrase.ts';
+import { eventIdAt, positionOf } from './positions.ts';
 import type { NumberPlan, Plan, RunPlan, TimePlan } from './plan.ts';
 import type { Searched, TermEntry } from '../segments/searched.ts';
 import { COLUMN_DOCS } from '../segments/segment-format.ts';
@@ -176,15 +176,18 @@ async function docsWithTraits(segment: Searched, numbers: readonly number[]): Pr
   return sets.reduce((a, b) => a.or(b), DocSet.none(segment.docs));
 }
 
+/** Those whose ids are not below the one nor above the other. */
 async function docsWithEventId(segment: Searched, first: string, last: string): Promise<DocSet> {
+  const [from, end] = await Promise.all([
+    positionOf(segment, 'eventId', async (doc) => (await eventIdAt(segment, doc)) < first),
+    positionOf(segment, 'eventId', async (doc) => (await eventIdAt(segment, doc)) <= last),
+  ]);
   const found = new DocSetBuilder(segment.docs);
-  for (const { block, first: firstDoc, end } of blocksOf(segment)) {
-    const ids = await segment.eventIds(block);
-    for (let doc = firstDoc; doc < end; doc++) {
-      const at = (doc - firstDoc) * EVENT_ID_BYTES;
-      const id = ids.toString('latin1', at, at + EVENT_ID_BYTES);
-      if (id >= first && id <= last) found.add(doc);
-    }
+  for (const { block, first: firstPosition, end: blockEnd } of blocksOf(segment)) {
+    if (blockEnd <= from || firstPosition >= end) continue;
+    const docs = await segment.order('eventId', block);
+    for (let at = Math.max(from, firstPosition); at < Math.min(end, blockEnd); at++)
+      found.add(docs[at - firstPosition]!);
   }
   return found.take();
 }

@@ -2,7 +2,7 @@
 
 import { eventIdText } from '@tallystick/evidence';
 import type { OrderStep, Question, SortKey } from '../../../events/event-index.ts';
-import type { Deadline } from '../../../runtime/deadline.ts';
+import type { Stopping } from './answer.ts';
 import { textOfTerm } from '../segments/bytes.ts';
 import { DocSet } from '../segments/doc-set.ts';
 import { evaluate } from './evaluate.ts';
@@ -47,7 +47,7 @@ export async function pageOf(
   { direction, beyond, rowsMax }: Question,
   steps: readonly OrderStep[],
   looker: Looker,
-  deadline: Deadline,
+  deadline: Stopping,
   gatheredMax?: number,
 ): Promise<PlacedRow[]> {
   const order = new RowOrder(steps, direction, gatheredMax);

@@ -5,7 +5,7 @@ import type { Question } from '../../../events/event-index.ts';
 import { passes } from '../../../query/filters.ts';
 import { matches } from '../../../query/matches.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
-import type { Deadline } from '../../../runtime/deadline.ts';
+import type { Stopping } from './answer.ts';
 import type { DocSet } from '../segments/doc-set.ts';
 import type { Row } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
@@ -19,11 +19,11 @@ const PORTION = 500;
 export class Looker {
   readonly #read: ReadEvents;
   readonly #question: Pick<Question, 'query' | 'filters' | 'sight'>;
-  readonly #deadline: Deadline;
+  readonly #deadline: Stopping;
   /** By index, whether an event that was looked at is asked for. */
   readonly #seen = new Map<number, boolean>();
 
-  constructor(read: ReadEvents, question: Pick<Question, 'query' | 'filters' | 'sight'>, deadline: Deadline) {
+  constructor(read: ReadEvents, question: Pick<Question, 'query' | 'filters' | 'sight'>, deadline: Stopping) {
     this.#read = read;
     this.#question = question;
     this.#deadline = deadline;

@@ -5,8 +5,8 @@ import { eventIdBytes } from '@tallystick/evidence';
 import type { OrderStep, SortKey } from '../../../events/event-index.ts';
 import type { Direction } from '../../../paging.ts';
 import { termOf } from '../segments/bytes.ts';
-import { EVENT_ID_BYTES } from '../segments/column-writer.ts';
 import { DocSet } from '../segments/doc-set.ts';
+import { eventIdAt, eventIdIn, positionOf } from './positions.ts';
 import { allOf, type Searched } from '../segments/searched.ts';
 import { COLUMN_DOCS, type OrderName } from '../segments/segment-format.ts';
 
@@ -203,47 +203,32 @@ async function* stretchesOf(
 /** The first position, in the direction of the walk, that may lie beyond the place. */
 async function startOf({ of, beyond }: Walk, name: OrderName, isDescending: boolean): Promise<number> {
   if (beyond === undefined) return isDescending ? of.docs - 1 : 0;
-  const first = await positionOf(of, name, beyond);
+  const first = await placeIn(of, name, beyond);
   if (!isDescending) return first;
   // All of the same time are before it.
-  const after =
-    name === 'time' ? await positionOf(of, name, { ...beyond, atNs: beyond.atNs + 1 }) : first + 1;
+  const after = name === 'time' ? await placeIn(of, name, { ...beyond, atNs: beyond.atNs + 1 }) : first + 1;
   return Math.min(of.docs, after) - 1;
 }
 
 /** Where in the order the first one is that is not below. */
-export async function positionOf(
+function placeIn(
   of: Searched,
   name: OrderName,
   { atMs, atNs, eventId }: Pick<SortKey, 'atMs' | 'atNs' | 'eventId'>,
 ): Promise<number> {
-  const id = name === 'eventId' ? eventIdTerm(eventId) : '';
-  let low = 0;
-  let high = of.docs;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const doc = (await of.order(name, Math.floor(middle / COLUMN_DOCS)))[middle % COLUMN_DOCS]!;
-    const isBelow =
-      name === 'eventId'
-        ? (await eventIdAt(of, doc)) < id
-        : ((await numberAt(of, 'atMs', doc)) - atMs || (await numberAt(of, 'atNs', doc)) - atNs) < 0;
-    if (isBelow) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  if (name === 'time')
+    return positionOf(
+      of,
+      name,
+      async (doc) =>
+        ((await numberAt(of, 'atMs', doc)) - atMs || (await numberAt(of, 'atNs', doc)) - atNs) < 0,
+    );
+  const id = eventIdTerm(eventId);
+  return positionOf(of, name, async (doc) => (await eventIdAt(of, doc)) < id);
 }
 
 async function numberAt(of: Searched, column: 'atMs' | 'atNs', doc: number): Promise<number> {
   return (await of.numbers(column, Math.floor(doc / COLUMN_DOCS)))[doc % COLUMN_DOCS]!;
-}
-
-async function eventIdAt(of: Searched, doc: number): Promise<string> {
-  return idIn(await of.eventIds(Math.floor(doc / COLUMN_DOCS)), doc);
-}
-
-function idIn(ids: Buffer, doc: number): string {
-  const at = (doc % COLUMN_DOCS) * EVENT_ID_BYTES;
-  return ids.toString('latin1', at, at + EVENT_ID_BYTES);
 }
 
 /** As far as the order needs them. */
@@ -277,7 +262,7 @@ export async function readRows(
       atMs: atMs[at]!,
       atNs: atNs[at]!,
       action: action === undefined ? '' : actions[action[at]!]!,
-      eventId: eventIds === undefined ? '' : idIn(eventIds, doc),
+      eventId: eventIds === undefined ? '' : eventIdIn(eventIds, doc),
     };
   });
 }

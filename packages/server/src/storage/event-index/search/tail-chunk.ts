@@ -3,8 +3,8 @@
 
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { orderBy } from '../segments/column-writer.ts';
-import { DocSet } from '../segments/doc-set.ts';
-import type { ReadValue, Searched, TermEntry, VisitEntry } from '../segments/searched.ts';
+import { DocSet, lowerBound } from '../segments/doc-set.ts';
+import type { PlacesInDocs, ReadValue, Searched, TermEntry, VisitEntry } from '../segments/searched.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
 import type { NumberColumn, OrderName, ValueColumn } from '../segments/segment-format.ts';
 import { type Section, SECTIONS } from '../segments/terms.ts';
@@ -14,45 +14,81 @@ interface ChunkEntry extends TermEntry {
   readonly placed: Int32Array;
 }
 
-export class TailChunk implements Searched {
-  readonly sections: readonly Section[] = SECTIONS;
+/** Events as they are added, one behind the other. */
+export class TailChunk {
   readonly firstIndex: number;
-  readonly capacity: number;
-  readonly #builder: SegmentBuilder;
+  readonly builder: SegmentBuilder;
   readonly #traits = new Map<number, number>();
   #docs = 0;
-  minMs = Infinity;
-  maxMs = -Infinity;
-  #maxReceivedMs = -Infinity;
-  #minReceivedMs = Infinity;
+  readonly #atMs = { min: Infinity, max: -Infinity };
+  readonly #receivedMs = { min: Infinity, max: -Infinity };
 
   constructor(firstIndex: number, capacity: number) {
     this.firstIndex = firstIndex;
-    this.capacity = capacity;
-    this.#builder = new SegmentBuilder(firstIndex, capacity);
+    this.builder = new SegmentBuilder(firstIndex, capacity);
   }
 
   get docs(): number {
     return this.#docs;
   }
 
-  get traits(): Searched['traits'] {
-    return [...this.#traits];
-  }
-
   /** The next event of the log; undefined: its content is removed, or it cannot be read. */
   add(event: QueriedEvent | undefined): void {
     const doc = this.#docs;
     if (event !== undefined) {
-      this.#builder.add(event, doc);
-      const { traits, atMs, receivedMs } = this.#builder.columns;
+      this.builder.add(event, doc);
+      const { traits, atMs, receivedMs } = this.builder.columns;
       this.#traits.set(traits[doc]!, (this.#traits.get(traits[doc]!) ?? 0) + 1);
-      this.minMs = Math.min(this.minMs, atMs[doc]!);
-      this.maxMs = Math.max(this.maxMs, atMs[doc]!);
-      this.#minReceivedMs = Math.min(this.#minReceivedMs, receivedMs[doc]!);
-      this.#maxReceivedMs = Math.max(this.#maxReceivedMs, receivedMs[doc]!);
+      widen(this.#atMs, atMs[doc]!);
+      widen(this.#receivedMs, receivedMs[doc]!);
     }
     this.#docs++;
+  }
+
+  /** All that was added until now; what comes later is not in it. */
+  searched(): Searched {
+    return new ChunkUntilNow(this, { atMs: { ...this.#atMs }, receivedMs: { ...this.#receivedMs } }, [
+      ...this.#traits,
+    ]);
+  }
+}
+
+interface NumberBounds {
+  min: number;
+  max: number;
+}
+
+function widen(bounds: NumberBounds, value: number): void {
+  bounds.min = Math.min(bounds.min, value);
+  bounds.max = Math.max(bounds.max, value);
+}
+
+class ChunkUntilNow implements Searched {
+  readonly sections: readonly Section[] = SECTIONS;
+  readonly firstIndex: number;
+  readonly docs: number;
+  readonly traits: Searched['traits'];
+  readonly #builder: SegmentBuilder;
+  readonly #bounds: Readonly<Record<'atMs' | 'receivedMs', NumberBounds>>;
+
+  constructor(
+    { firstIndex, docs, builder }: TailChunk,
+    bounds: Readonly<Record<'atMs' | 'receivedMs', NumberBounds>>,
+    traits: Searched['traits'],
+  ) {
+    this.firstIndex = firstIndex;
+    this.docs = docs;
+    this.traits = traits;
+    this.#builder = builder;
+    this.#bounds = bounds;
+  }
+
+  get minMs(): number {
+    return this.#bounds.atMs.min;
+  }
+
+  get maxMs(): number {
+    return this.#bounds.atMs.max;
   }
 
   term(section: Section, term: string): TermEntry | undefined {
@@ -67,27 +103,35 @@ export class TailChunk implements Searched {
     ))
       found.push([term.toString('latin1'), number]);
     found.sort(([a], [b]) => (a < b ? -1 : 1));
-    for (const [term, number] of found)
-      if (term >= from && !visit(this.#entry(section, term, number))) return;
+    for (const [term, number] of found) {
+      const entry = term >= from ? this.#entry(section, term, number) : undefined;
+      if (entry !== undefined && !visit(entry)) return;
+    }
   }
 
   docsOf(_section: Section, entries: readonly ChunkEntry[]): DocSet[] {
     return entries.map(({ docs }) => docs);
   }
 
-  placesOf(_section: Section, { count, placed }: ChunkEntry): number[][] {
-    const places = Array.from({ length: count }, (): number[] => []);
-    for (let i = 0; i < placed.length; i += 2) places[placed[i]!]!.push(placed[i + 1]!);
-    return places;
+  placesOf(_section: Section, { docs, placed }: ChunkEntry, among: DocSet): PlacesInDocs {
+    const list = docs.list();
+    const places = new Uint32Array(placed.length / 2);
+    const ends = new Uint32Array(among.count);
+    let [at, end, place] = [0, 0, 0];
+    for (let i = 0; i < list.length; i++) {
+      const isAsked = among.has(list[i]!);
+      for (; at < placed.length && placed[at] === i; at += 2) if (isAsked) places[end++] = placed[at + 1]!;
+      if (isAsked) ends[place++] = end;
+    }
+    return { places, ends };
   }
 
   numbers(column: NumberColumn): Float64Array {
     return this.#builder.columns[column];
   }
 
-  boundsOf(column: NumberColumn): { readonly min: number; readonly max: number } {
-    if (column === 'atMs') return { min: this.minMs, max: this.maxMs };
-    return { min: this.#minReceivedMs, max: this.#maxReceivedMs };
+  boundsOf(column: NumberColumn): NumberBounds {
+    return this.#bounds[column === 'receivedMs' ? 'receivedMs' : 'atMs'];
   }
 
   traitsIn(): Uint8Array {
@@ -112,19 +156,20 @@ export class TailChunk implements Searched {
   }
 
   order(name: OrderName): Uint32Array {
-    return (
-      orderBy(name, this.#builder.columns, this.#docs) ??
-      Uint32Array.from({ length: this.#docs }, (_, doc) => doc)
-    );
+    const order = orderBy(name, this.#builder.columns, this.docs);
+    return order ?? Uint32Array.from({ length: this.docs }, (_, doc) => doc);
   }
 
-  #entry(section: Section, term: string, number: number): ChunkEntry {
+  /** Undefined where only events that came later have it. */
+  #entry(section: Section, term: string, number: number): ChunkEntry | undefined {
     const { docs, count, placed, placedLength } = this.#builder.sections[section].docsOf(number);
+    const own = docs.slice(0, lowerBound(docs.subarray(0, count), this.docs));
+    if (own.length === 0) return undefined;
     return {
       term,
-      count,
+      count: own.length,
       hasPlaces: placedLength > 0,
-      docs: DocSet.ofList(this.#docs, docs.slice(0, count)),
+      docs: DocSet.ofList(this.docs, own),
       placed: placed.slice(0, placedLength),
     };
   }

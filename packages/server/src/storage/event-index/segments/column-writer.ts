@@ -45,6 +45,14 @@ export function columnsFor(docs: number): Columns {
   };
 }
 
+/** Of the first docs alone. */
+export function firstDocs(columns: Columns, docs: number): Columns {
+  const { eventId, ...others } = columns;
+  const first = Object.entries(others).map(([name, values]) => [name, values.subarray(0, docs)]);
+  // As many as there were.
+  return { ...Object.fromEntries(first), eventId: eventId.subarray(0, docs * EVENT_ID_BYTES) } as Columns;
+}
+
 /** A text that a number of a column stands for. */
 export interface ValueText {
   readonly text: string;

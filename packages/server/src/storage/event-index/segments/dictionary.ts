@@ -62,7 +62,8 @@ export class EntryReader {
     const shared = this.#varint();
     const length = this.#varint();
     if (shared + length > this.term.length) this.#growTerm(shared + length);
-    this.raw.copy(this.term, shared, this.#at, this.#at + length);
+    const { raw, term } = this;
+    for (let i = 0, at = this.#at; i < length; i++) term[shared + i] = raw[at + i]!;
     this.#at += length;
     this.termLength = shared + length;
     const counted = this.#varint();

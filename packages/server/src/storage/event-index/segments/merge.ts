@@ -10,9 +10,9 @@ import {
   type ValueText,
   writeColumns,
 } from './column-writer.ts';
-import type { EntryReader } from './dictionary.ts';
 import type { ReadValue } from './searched.ts';
-import type { SectionCursor, Segment } from './segment.ts';
+import type { SectionCursor } from './section-cursor.ts';
+import type { Segment } from './segment.ts';
 import {
   COLUMN_DOCS,
   FORMAT,
@@ -24,14 +24,21 @@ import {
 import { SectionWriter } from './section-writer.ts';
 import { type Section, SECTIONS } from './terms.ts';
 
+/** So many terms take less than a millisecond. */
+const TERMS_UNPAUSED = 256;
+
 /** A segment, and how many docs come before its own. */
 interface Part {
   readonly segment: Segment;
   readonly before: number;
 }
 
-/** `segments` follow one another in the log. */
-export async function mergeSegments(segments: readonly Segment[], take: TakeBlock): Promise<Footer> {
+/** `segments` follow one another in the log. It pauses now and then, so that others have their turn. */
+export async function mergeSegments(
+  segments: readonly Segment[],
+  take: TakeBlock,
+  pause: () => Promise<void> = async () => {},
+): Promise<Footer> {
   let docs = 0;
   const parts = segments.map((segment) => {
     const before = docs;
@@ -40,7 +47,7 @@ export async function mergeSegments(segments: readonly Segment[], take: TakeBloc
   });
   const sections: Partial<Record<Section, number>> = {};
   for (const section of SECTIONS) {
-    const root = await mergeSection(section, parts, docs, take);
+    const root = await mergeSection(section, parts, docs, take, pause);
     if (root !== undefined) sections[section] = root;
   }
   const columns = columnsFor(docs);
@@ -71,17 +78,19 @@ async function mergeSection(
   parts: readonly Part[],
   docs: number,
   take: TakeBlock,
+  pause: () => Promise<void>,
 ): Promise<number | undefined> {
   const inputs = parts.map(({ segment, before }) => ({ cursor: segment.cursor(section), before }));
   await Promise.all(inputs.map(({ cursor }) => cursor.open()));
   const writer = new SectionWriter(section, docs, take);
   const list = new Uint32Array(docs);
   const places = new ByteWriter();
-  const same: Input[] = [];
-  for (;;) {
-    findLowest(inputs, same);
-    const [first] = same;
-    if (first === undefined) return writer.end();
+  /** By their terms, and those with the same term in the order of the log. */
+  const sorted: Input[] = [];
+  for (const input of inputs) insert(sorted, input);
+  for (let terms = 1; sorted.length > 0; terms++) {
+    if (terms % TERMS_UNPAUSED === 0) await pause();
+    const same = sorted.splice(0, sameCount(sorted));
     let count = 0;
     let hasPlaces = false;
     for (const { cursor, before } of same) {
@@ -99,35 +108,45 @@ async function mergeSection(
         if (adding !== undefined) await adding;
       }
     }
-    const { term, termLength } = first.cursor.entry;
+    const { term, termLength } = same[0]!.cursor.entry;
     writer.term(term, termLength, list, count, hasPlaces ? places.written() : undefined);
-    for (const { cursor } of same) {
-      const advancing = cursor.advance();
+    for (const input of same) {
+      const advancing = input.cursor.advance();
       if (advancing !== undefined) await advancing;
+      insert(sorted, input);
     }
   }
+  return writer.end();
+}
+
+/** How many have the lowest term. */
+function sameCount(sorted: readonly Input[]): number {
+  let count = 1;
+  while (count < sorted.length && compareTerms(sorted[count]!, sorted[0]!) === 0) count++;
+  return count;
+}
+
+/** Where it belongs; nowhere if it has no term left. */
+function insert(sorted: Input[], input: Input): void {
+  if (!input.cursor.isOpen) return;
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = sorted[middle]!;
+    if ((compareTerms(other, input) || other.before - input.before) < 0) low = middle + 1;
+    else high = middle;
+  }
+  sorted.splice(low, 0, input);
+}
+
+function compareTerms({ cursor: { entry: a } }: Input, { cursor: { entry: b } }: Input): number {
+  return compareBytes(a.term, a.termLength, b.term, b.termLength);
 }
 
 /** Of docs without a place. */
 function addNone(places: ByteWriter, docs: number): void {
   for (let i = 0; i < docs; i++) places.byte(0);
-}
-
-/** Puts those that have the lowest term into `same`, in their order. */
-function findLowest(inputs: readonly Input[], same: Input[]): void {
-  same.length = 0;
-  for (const input of inputs) {
-    if (!input.cursor.isOpen) continue;
-    const [lowest] = same;
-    const order = lowest === undefined ? 0 : compareEntries(input.cursor.entry, lowest.cursor.entry);
-    if (order > 0) continue;
-    if (order < 0) same.length = 0;
-    same.push(input);
-  }
-}
-
-function compareEntries(a: EntryReader, b: EntryReader): number {
-  return compareBytes(a.term, a.termLength, b.term, b.termLength);
 }
 
 async function addColumns({ segment, before }: Part, columns: Columns): Promise<void> {

@@ -20,8 +20,8 @@ export interface Searched {
   run(section: Section, prefix: string, visit: VisitEntry, from?: string): Awaitable<void>;
   /** Of each of these terms. */
   docsOf(section: Section, entries: readonly TermEntry[]): Awaitable<readonly DocSet[]>;
-  /** Of each doc that has the term, in their order; empty where the word stands alone in its value. */
-  placesOf(section: Section, entry: TermEntry): Awaitable<readonly (readonly number[])[]>;
+  /** Of these docs, which all have the term. */
+  placesOf(section: Section, entry: TermEntry, docs: DocSet): Awaitable<PlacesInDocs>;
   /** A block of a column. */
   numbers(column: NumberColumn, block: number): Awaitable<Float64Array>;
   traitsIn(block: number): Awaitable<Uint8Array>;
@@ -38,6 +38,13 @@ export interface Searched {
 
 /** At once where it can be. */
 export type Awaitable<T> = T | Promise<T>;
+
+/** The places of a word in some docs: those of the first, then those of the second, and so on, each from the lowest. */
+export interface PlacesInDocs {
+  readonly places: Uint32Array;
+  /** Where those of each doc end; none where the word stands alone in its value. */
+  readonly ends: Uint32Array;
+}
 
 export type VisitEntry = (entry: TermEntry) => boolean;
 

@@ -77,7 +77,7 @@ export class SectionWriter {
 
   #remember(term: Buffer, length: number): void {
     if (length > this.#lastTerm.length) this.#lastTerm = Buffer.alloc(2 * length);
-    term.copy(this.#lastTerm, 0, 0, length);
+    for (let i = 0; i < length; i++) this.#lastTerm[i] = term[i]!;
     this.#lastLength = length;
   }
 

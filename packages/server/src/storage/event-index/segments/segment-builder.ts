@@ -7,6 +7,7 @@ import {
   EVENT_ID_BYTES,
   type Columns,
   columnsFor,
+  firstDocs,
   type Label,
   ofEachValue,
   type ValueText,
@@ -84,11 +85,12 @@ export class SegmentBuilder {
     this.#terms.add(event, doc);
   }
 
-  write(take: TakeBlock): Footer {
+  /** The first `docs` of them. */
+  write(take: TakeBlock, docs = this.#docs): Footer {
     const places = new ByteWriter();
     const sections: Partial<Record<Section, number>> = {};
     for (const name of SECTIONS) {
-      const writer = new SectionWriter(name, this.#docs, take);
+      const writer = new SectionWriter(name, docs, take);
       this.sections[name].visit((term, length, docs) =>
         writer.term(term, length, docs.docs, docs.count, placesIn(docs, places)),
       );
@@ -96,14 +98,14 @@ export class SegmentBuilder {
       if (root !== undefined) sections[name] = root;
     }
     const columns = writeColumns(
-      this.columns,
+      firstDocs(this.columns, docs),
       ofEachValue((name) => this.#textsOf(name)),
       take,
     );
     return {
       format: FORMAT,
       firstIndex: this.#firstIndex,
-      docs: this.#docs,
+      docs,
       sections,
       ...columns,
       absent: this.#absent,

@@ -1,7 +1,7 @@
 // Reads a segment of the store: looks up terms in its dictionaries, and reads its columns. Blocks come from a cache or from the store;
 // those that are asked for at the same time are read together.
 
-import { ByteReader, type ByteWriter, compareBytes } from './bytes.ts';
+import { ByteReader, compareBytes } from './bytes.ts';
 import { widthOf } from './column-writer.ts';
 import { EntryReader, type List } from './dictionary.ts';
 import { DocSet } from './doc-set.ts';
@@ -17,11 +17,13 @@ import {
 import {
   allOf,
   type Awaitable,
+  type PlacesInDocs,
   type ReadValue,
   type Searched,
   type TermEntry,
   type VisitEntry,
 } from './searched.ts';
+import { rootIn, SectionCursor } from './section-cursor.ts';
 import { type Section, SECTIONS } from './terms.ts';
 
 /** The blocks of one segment, decoded. What a block is decoded into is kept with it. */
@@ -29,18 +31,14 @@ export interface Blocks {
   read<T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T>;
 }
 
+/** So many blocks of a dictionary are read at once, where a run goes through them. */
+const READ_AHEAD = 64;
+
 interface StoredEntry extends TermEntry {
   readonly docs: List;
   readonly places: List | undefined;
   /** The block that it was read from. */
   readonly raw: Buffer;
-}
-
-interface Root {
-  readonly firstTerms: readonly string[];
-  readonly blocks: readonly number[];
-  readonly postings: readonly number[];
-  readonly places: readonly number[];
 }
 
 export class Segment implements Searched {
@@ -83,7 +81,8 @@ export class Segment implements Searched {
   }
 
   async run(section: Section, prefix: string, visit: VisitEntry, from = prefix): Promise<void> {
-    await this.#eachFrom(section, from, (entry) => entry.term.startsWith(prefix) && visit(entry));
+    const isIn = (term: string) => term.startsWith(prefix);
+    await this.#eachFrom(section, from, (entry) => isIn(entry.term) && visit(entry), isIn);
   }
 
   /** Those whose lists are beside their terms without waiting: a run has many of them. */
@@ -96,18 +95,11 @@ export class Segment implements Searched {
     return allOf(sets);
   }
 
-  async placesOf(section: Section, { count, places, raw }: StoredEntry): Promise<number[][]> {
-    if (places === undefined) return [];
-    const bytes = places.isInline ? inlined(raw, places) : await this.#list(section, places, 'places');
-    const reader = new ByteReader(bytes);
-    const ofDocs: number[][] = [];
-    for (let i = 0; i < count; i++) {
-      const own: number[] = [];
-      let last = 0;
-      for (let left = reader.varint(); left > 0; left--) own.push((last += reader.varint()));
-      ofDocs.push(own);
-    }
-    return ofDocs;
+  async placesOf(section: Section, entry: StoredEntry, among: DocSet): Promise<PlacesInDocs> {
+    const { places, raw } = entry;
+    const [docs] = await this.docsOf(section, [entry]);
+    const bytes = places!.isInline ? inlined(raw, places!) : await this.#list(section, places!, 'places');
+    return placesIn(bytes, docs!.list(), among);
   }
 
   /** Zero everywhere where there is no such column. */
@@ -167,20 +159,36 @@ export class Segment implements Searched {
       : DocSet.ofList(all, deltasIn(bytes, count));
   }
 
-  /** Terms from one on, while the visitor wants more. */
-  async #eachFrom(section: Section, term: string, visit: (entry: StoredEntry) => boolean): Promise<void> {
+  /** Terms from one on, while the visitor wants more. Blocks that begin with a term of the run are read together. */
+  async #eachFrom(
+    section: Section,
+    term: string,
+    visit: (entry: StoredEntry) => boolean,
+    isInRun: (term: string) => boolean = () => false,
+  ): Promise<void> {
     const rootBlock = this.footer.sections[section];
     if (rootBlock === undefined) return;
     const { firstTerms, blocks } = await this.#blocks.read(rootBlock, section, rootIn);
     const from = Buffer.from(term, 'latin1');
     const reader = new EntryReader();
-    for (let at = Math.max(0, firstAbove(firstTerms, term) - 1); at < blocks.length; at++) {
-      reader.open(await this.#blocks.read(blocks[at]!, section, (bytes) => bytes));
-      reader.seek(from);
-      while (reader.next()) {
-        if (compareBytes(reader.term, reader.termLength, from, from.length) < 0) continue;
-        if (!visit(entryIn(reader))) return;
+    const read = (at: number) => this.#blocks.read(blocks[at]!, section, (bytes) => bytes);
+    for (let at = Math.max(0, firstAbove(firstTerms, term) - 1); at < blocks.length; ) {
+      const ahead = [read(at)];
+      while (
+        ahead.length < READ_AHEAD &&
+        at + ahead.length < blocks.length &&
+        isInRun(firstTerms[at + ahead.length]!)
+      )
+        ahead.push(read(at + ahead.length));
+      for (const raw of await allOf(ahead)) {
+        reader.open(raw);
+        reader.seek(from);
+        while (reader.next()) {
+          if (compareBytes(reader.term, reader.termLength, from, from.length) < 0) continue;
+          if (!visit(entryIn(reader))) return;
+        }
       }
+      at += ahead.length;
     }
   }
 
@@ -211,134 +219,6 @@ function inlined(raw: Buffer, { from, length }: List): Buffer {
   return raw.subarray(from, from + length);
 }
 
-type ReadBlock = <T>(block: number, decode: (raw: Buffer) => T) => Awaitable<T>;
-
-/** Goes through the terms of a section one by one. Most of them are at hand; where a block must be read first, it says so. */
-export class SectionCursor {
-  readonly entry = new EntryReader();
-  /** False behind the last. */
-  isOpen = false;
-  readonly #root: number | undefined;
-  readonly #docs: number;
-  readonly #read: ReadBlock;
-  readonly #postings: StreamCursor;
-  readonly #places: StreamCursor;
-  #blocks: readonly number[] = [];
-  #next = 0;
-
-  constructor(root: number | undefined, docs: number, read: ReadBlock) {
-    this.#root = root;
-    this.#docs = docs;
-    this.#read = read;
-    this.#postings = new StreamCursor(read);
-    this.#places = new StreamCursor(read);
-  }
-
-  async open(): Promise<void> {
-    if (this.#root === undefined) return;
-    const { blocks, postings, places } = await this.#read(this.#root, rootIn);
-    this.#blocks = blocks;
-    this.#postings.blocks = postings;
-    this.#places.blocks = places;
-    await this.#advanceBlock();
-  }
-
-  /** Adds the docs to a list at `to`, each `by` further. */
-  addDocs(list: Uint32Array, to: number, by: number): Awaitable<void> {
-    const { raw, count, docsFrom, docsLength, isDocsInline } = this.entry;
-    if (isDocsInline) return addDocs(raw, docsFrom, count, this.#docs, list, to, by);
-    return this.#postings
-      .take(docsFrom, docsLength)
-      .then((bytes) => addDocs(bytes, 0, count, this.#docs, list, to, by));
-  }
-
-  addPlaces(to: ByteWriter): Awaitable<void> {
-    const { raw, placesFrom, placesLength, isPlacesInline } = this.entry;
-    if (isPlacesInline) return to.bytes(raw, placesFrom, placesFrom + placesLength);
-    return this.#places.take(placesFrom, placesLength).then((bytes) => to.bytes(bytes));
-  }
-
-  advance(): Awaitable<void> {
-    return this.entry.next() ? undefined : this.#advanceBlock();
-  }
-
-  async #advanceBlock(): Promise<void> {
-    this.isOpen = this.#next < this.#blocks.length;
-    if (!this.isOpen) return;
-    this.entry.open(await this.#read(this.#blocks[this.#next++]!, (bytes) => bytes));
-    this.entry.next();
-  }
-}
-
-/** Takes the pieces of a stream in their order, and keeps no more than the block that it is in. */
-class StreamCursor {
-  blocks: readonly number[] = [];
-  readonly #read: ReadBlock;
-  #current = -1;
-  #raw: Buffer = Buffer.alloc(0);
-
-  constructor(read: ReadBlock) {
-    this.#read = read;
-  }
-
-  async take(from: number, length: number): Promise<Buffer> {
-    const pieces: Buffer[] = [];
-    for (let at = from; at < from + length; ) {
-      const block = Math.floor(at / BLOCK_BYTES);
-      if (block !== this.#current) {
-        this.#raw = await this.#read(this.blocks[block]!, (bytes) => bytes);
-        this.#current = block;
-      }
-      const start = at - block * BLOCK_BYTES;
-      const piece = this.#raw.subarray(start, Math.min(this.#raw.length, start + from + length - at));
-      pieces.push(piece);
-      at += piece.length;
-    }
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
-  }
-}
-
-function addDocs(
-  bytes: Buffer,
-  from: number,
-  count: number,
-  docs: number,
-  list: Uint32Array,
-  to: number,
-  by: number,
-): void {
-  if (count === docs) {
-    for (let doc = 0; doc < docs; doc++) list[to + doc] = doc + by;
-  } else if (isDense(count, docs)) {
-    for (let doc = 0, at = to; doc < docs; doc++)
-      if ((bytes[from + (doc >>> 3)]! & (1 << (doc & 7))) !== 0) list[at++] = doc + by;
-  } else {
-    let last = by;
-    for (let i = 0, at = from; i < count; i++) {
-      let byte = bytes[at++]!;
-      let delta = byte & 0x7f;
-      for (let shift = 7; byte >= 0x80; shift += 7) {
-        byte = bytes[at++]!;
-        delta |= (byte & 0x7f) << shift;
-      }
-      list[to + i] = last += delta;
-    }
-  }
-}
-
-function rootIn(raw: Buffer): Root {
-  const reader = new ByteReader(raw);
-  const count = reader.varint();
-  const blocks: number[] = [];
-  const firstTerms: string[] = [];
-  for (let i = 0; i < count; i++) {
-    blocks.push(reader.varint());
-    firstTerms.push(reader.term(reader.varint()));
-  }
-  const stream = () => Array.from({ length: reader.varint() }, () => reader.varint());
-  return { blocks, firstTerms, postings: stream(), places: stream() };
-}
-
 function bitsIn(bytes: Buffer, docs: number): Uint32Array {
   const bits = new Uint32Array(Math.ceil(docs / 32));
   new Uint8Array(bits.buffer).set(bytes);
@@ -351,6 +231,25 @@ function deltasIn(bytes: Buffer, count: number): Uint32Array {
   let last = 0;
   for (let i = 0; i < count; i++) docs[i] = last += reader.varint();
   return docs;
+}
+
+/** Of each doc that has the term there is a count, and then its places; those of other docs are passed over. */
+function placesIn(bytes: Buffer, docs: Uint32Array, among: DocSet): PlacesInDocs {
+  const places = new Uint32Array(bytes.length);
+  const ends = new Uint32Array(among.count);
+  const reader = new ByteReader(bytes);
+  let end = 0;
+  let place = 0;
+  for (const doc of docs) {
+    const isAsked = among.has(doc);
+    let last = 0;
+    for (let left = reader.varint(); left > 0; left--) {
+      last += reader.varint();
+      if (isAsked) places[end++] = last;
+    }
+    if (isAsked) ends[place++] = end;
+  }
+  return { places, ends };
 }
 
 function numbersIn(raw: Buffer, count: number): Float64Array {

@@ -97,7 +97,7 @@ export class TermTable {
         if (this.#last[each] === NOTHING) continue;
         const from = this.#from[each]!;
         const length = this.#length[each]!;
-        this.#bytes.copy(term, prefix.length, from, from + length);
+        for (let i = 0; i < length; i++) term[prefix.length + i] = this.#bytes[from + i]!;
         visitTerm(term, prefix.length + length, this.docsOf(each));
       }
     }

@@ -4,12 +4,13 @@ import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { Segment } from '../segments/segment.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
 import type { Footer } from '../segments/segment-format.ts';
+import type { Searched } from '../segments/searched.ts';
 import { TailChunk } from '../search/tail-chunk.ts';
 
-export function chunkOf(events: readonly QueriedEvent[], firstIndex: number): TailChunk {
+export function chunkOf(events: readonly QueriedEvent[], firstIndex: number): Searched {
   const chunk = new TailChunk(firstIndex, events.length);
   for (const event of events) chunk.add(event);
-  return chunk;
+  return chunk.searched();
 }
 
 /** With a look at what its blocks are. */

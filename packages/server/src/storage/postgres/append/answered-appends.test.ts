@@ -5,12 +5,12 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { until } from '../../../testing/until.ts';
 import { SCHEMA } from '../connection/database.ts';
-import { IndexedLogs } from '../event-index/testing/indexed-log.ts';
+import { TestTables } from '../testing/test-tables.ts';
 import { newWriter, NOW, requestOf } from '../testing/plain-writer.ts';
 
-let logs: IndexedLogs;
+let logs: TestTables;
 before(async () => {
-  logs = await IndexedLogs.open();
+  logs = await TestTables.open();
 });
 after(() => logs?.[Symbol.asyncDispose]());
 

@@ -9,15 +9,15 @@ import type { AppendRequest, LogWriter } from '../../../streams/log.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
 import { AppendAtOnce } from './append-at-once.ts';
 import { Database, SCHEMA } from '../connection/database.ts';
-import { IndexedLogs } from '../event-index/testing/indexed-log.ts';
+import { TestTables } from '../testing/test-tables.ts';
 import { Heads } from './heads.ts';
 import type { Pipeline } from '../connection/pipeline.ts';
 import { PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
 import { committer, newWriter as writerOn, NOW, requestOf, WRITING } from '../testing/plain-writer.ts';
 
-let logs: IndexedLogs;
+let logs: TestTables;
 before(async () => {
-  logs = await IndexedLogs.open();
+  logs = await TestTables.open();
 });
 after(() => logs?.[Symbol.asyncDispose]());
 

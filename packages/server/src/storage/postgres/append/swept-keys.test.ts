@@ -6,15 +6,16 @@ import { Client } from 'pg';
 import type { AppendRequest } from '../../../streams/log.ts';
 import { until } from '../../../testing/until.ts';
 import { SCHEMA } from '../connection/database.ts';
-import { IndexedLogs, NOW_MS } from '../event-index/testing/indexed-log.ts';
+import { NOW_MS } from '../../event-index/testing/open-index.ts';
+import { TestTables } from '../testing/test-tables.ts';
 import { newWriter, requestOf } from '../testing/plain-writer.ts';
 
 const HOUR_MS = 3_600_000;
 const SLOW_LOCK = 77;
 
-let logs: IndexedLogs;
+let logs: TestTables;
 before(async () => {
-  logs = await IndexedLogs.open();
+  logs = await TestTables.open();
   // A transaction that changes a row commits once this lock is free, as on a slow disk.
   await logs.raw(
     `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS

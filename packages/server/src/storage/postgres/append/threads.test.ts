@@ -88,11 +88,12 @@ test('the thread follows the logs that its node holds, from when it holds them u
   const node = { name: 'one', version: '1.0.0', leaseMs: 240_000 };
   await using storage = await open(url, { node });
   await storage.tenants.ensure('acme', NOW_MS);
-  await append(storage, request('acme', [draftOf(EVENT)]));
+  const segment = () => Array.from({ length: 2048 }, () => draftOf(EVENT));
+  await append(storage, request('acme', segment()));
   assert.equal((await storage.index.turn()).taken, 0);
   await storage.nodes!.beat({ refused: new Map(), isAble: true });
-  assert.equal((await storage.index.turn()).taken, 1);
-  await append(storage, request('acme', [draftOf(EVENT)]));
+  assert.equal((await storage.index.turn()).taken, segment().length);
+  await append(storage, request('acme', segment()));
   await storage.nodes!.leave();
   assert.equal((await storage.index.turn()).taken, 0);
 });
@@ -128,5 +129,5 @@ test('calls before the shutdown are answered, later ones are not', async () => {
   );
   await turning;
   await assert.rejects(storage.log.probe(), /writer-thread has stopped/);
-  await assert.rejects(storage.index.turn(), /the index is stopping/);
+  await assert.rejects(storage.index.turn(), /The index of events is being closed/);
 });

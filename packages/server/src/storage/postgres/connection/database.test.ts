@@ -73,9 +73,9 @@ test('settings of the database do not affect the service', async () => {
 test('a table that gains a column fails a connection that has read it once, but only once', async () => {
   await using other = new Database({ url: await server.createDatabase(), connectionsMax: 1 });
   await migrate(other, 'postgres');
-  const asked = statement('SELECT * FROM views');
+  const asked = statement('SELECT * FROM index_manifests');
   await other.read(ALL_TENANTS, asked);
-  await other.plainly((client) => client.query('ALTER TABLE views ADD COLUMN more integer'));
+  await other.plainly((client) => client.query('ALTER TABLE index_manifests ADD COLUMN more integer'));
   await assert.rejects(other.read(ALL_TENANTS, asked));
   assert.deepEqual(await other.read(ALL_TENANTS, asked), []);
 });
@@ -84,8 +84,8 @@ test('options of the URL are used, and do not replace others', async () => {
   const url = `${await server.createDatabase()}?options=-c%20work_mem%3D5MB%20-c%20search_path%3Dpublic`;
   await using other = new Database({ url, connectionsMax: 1 });
   await migrate(other, 'postgres');
-  const asked = statement("SELECT current_setting('work_mem') AS memory, count(*) AS views FROM views");
-  assert.deepEqual(await other.read(ALL_TENANTS, asked), [{ memory: '5MB', views: 0 }]);
+  const asked = statement("SELECT current_setting('work_mem') AS memory, count(*) AS heads FROM heads");
+  assert.deepEqual(await other.read(ALL_TENANTS, asked), [{ memory: '5MB', heads: 0 }]);
 });
 
 test('in a deadlock one transaction is told to retry, and the other continues', async () => {

@@ -34,8 +34,6 @@ export type DatabaseScope =
       readonly tenants: readonly TenantId[];
     }
   | { readonly role: 'Reader'; readonly keyHash: Uint8Array }
-  /** Takes on another role for some statements. */
-  | { readonly role: 'Reader'; readonly tenants: readonly TenantId[]; readonly mayTake: DatabaseRole }
   | { readonly role: 'Writer'; readonly tenants: readonly TenantId[]; readonly keyHash: Uint8Array }
   | { readonly role: 'Projector' | 'Verifier' };
 
@@ -227,7 +225,7 @@ export class Database implements AsyncDisposable {
 }
 
 function loginOf(scope: DatabaseScope): Login {
-  return loginFor('mayTake' in scope ? scope.mayTake : scope.role);
+  return loginFor(scope.role);
 }
 
 function poolOf(options: DatabaseOptions, login: Login): Pool {

@@ -81,12 +81,7 @@ async function refusalOf(opening: Promise<unknown>): Promise<string> {
 
 const ADD = statement('INSERT INTO heads (tenant_id) VALUES ($1)');
 const TENANTS = statement('SELECT tenant_id FROM heads ORDER BY tenant_id');
-const KEPT = [
-  DATABASE_ROLES.Projector,
-  DATABASE_ROLES.Searcher,
-  DATABASE_ROLES.Verifier,
-  DATABASE_ROLES.Retention,
-];
+const KEPT = [DATABASE_ROLES.Projector, DATABASE_ROLES.Verifier, DATABASE_ROLES.Retention];
 
 async function addTenants(url: string): Promise<void> {
   await using database = new Database({ url, connectionsMax: 1 });
@@ -128,7 +123,7 @@ describe('the user who serves, beside others', () => {
 
   test('keeps the work that has no separate user', async () => {
     for (const [alone, kept] of [
-      ['indexUrl', [DATABASE_ROLES.Projector, DATABASE_ROLES.Searcher, DATABASE_ROLES.Verifier]],
+      ['indexUrl', [DATABASE_ROLES.Projector, DATABASE_ROLES.Verifier]],
       ['retentionUrl', [DATABASE_ROLES.Retention]],
     ] as const) {
       const { url, ownerUrl, ...others } = await newPlace();
@@ -154,15 +149,7 @@ test('the users of the index and of retention take on their roles and no more', 
     );
     return rows.map(({ role }) => role);
   };
-  assert.deepEqual(
-    await mayTake(indexUrl),
-    [
-      DATABASE_ROLES.Projector,
-      DATABASE_ROLES.Searcher,
-      DATABASE_ROLES.Verifier,
-      DATABASE_ROLES.Reader,
-    ].toSorted(),
-  );
+  assert.deepEqual(await mayTake(indexUrl), [DATABASE_ROLES.Projector, DATABASE_ROLES.Verifier].toSorted());
   assert.deepEqual(await mayTake(retentionUrl), [DATABASE_ROLES.Retention]);
 });
 
@@ -178,11 +165,6 @@ test('each statement goes over the connection of the user whose role it is in', 
   assert.deepEqual(await asked({ role: 'Reader', tenants }), [serving, DATABASE_ROLES.Reader]);
   assert.deepEqual(await asked({ role: 'Writer', tenants }), [serving, DATABASE_ROLES.Writer]);
   assert.deepEqual(await asked(ALL_TENANTS), [index, DATABASE_ROLES.Projector]);
-  assert.deepEqual(await asked({ role: 'Searcher', tenants }), [index, DATABASE_ROLES.Searcher]);
-  assert.deepEqual(await asked({ role: 'Reader', tenants, mayTake: 'Searcher' }), [
-    index,
-    DATABASE_ROLES.Reader,
-  ]);
   const [, role] = await asked({ role: 'Retention', tenants });
   assert.equal(role, DATABASE_ROLES.Retention);
 });

@@ -24,12 +24,7 @@ export type Login = 'Serving' | 'Index' | 'Retention';
 
 export const LOGINS: Readonly<Record<Login, LoginFacts>> = {
   Serving: { setting: 'Storage__Url', url: 'url', roles: ['Writer', 'Reader'] },
-  // A reader makes a search, and becomes the searcher for single statements.
-  Index: {
-    setting: 'Storage__IndexUrl',
-    url: 'indexUrl',
-    roles: ['Projector', 'Searcher', 'Verifier', 'Reader'],
-  },
+  Index: { setting: 'Storage__IndexUrl', url: 'indexUrl', roles: ['Projector', 'Verifier'] },
   Retention: { setting: 'Storage__RetentionUrl', url: 'retentionUrl', roles: ['Retention'] },
 };
 

@@ -28,10 +28,8 @@ after(async () => {
 
 /** Tables that are not copied: derived from the log, work under way, or facts about the serving nodes. */
 const NOT_COPIED = [
-  'views',
-  'docs',
-  'view_keys',
-  'view_counts',
+  'index_manifests',
+  'index_blocks',
   'jobs',
   'positions',
   ...Object.keys(COMMON_TABLES),

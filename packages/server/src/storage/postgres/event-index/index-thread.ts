@@ -1,14 +1,14 @@
-// The index thread: brings the views after the log, over connections of its own. Entry of a worker.
+// The index thread: makes segments, over connections of its own. Entry of a worker.
 
 import { workerData } from 'node:worker_threads';
-import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { serveThread } from '../../../runtime/thread.ts';
+import type { MakerMessage } from '../../event-index/store/index-messages.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { HeldShares, type Leases } from '../nodes/held-shares.ts';
-import { IndexFollower } from './follower.ts';
+import { makingOver } from './event-index.ts';
 
 export interface IndexData {
   readonly connecting: Omit<DatabaseOptions, 'onTrouble'>;
@@ -16,31 +16,43 @@ export interface IndexData {
   readonly areDivided: boolean;
 }
 
-export type IndexMessage =
-  | { readonly verb: 'Turn' }
-  | { readonly verb: 'Build'; readonly tenant: TenantId }
-  | { readonly verb: 'IndexAgain'; readonly tenant: TenantId; readonly index: number }
-  | { readonly verb: 'Held'; readonly leases: Leases; readonly remainingNs: number };
+export interface HeldMessage {
+  readonly verb: 'Held';
+  readonly leases: Leases;
+  readonly remainingNs: number;
+}
 
 const { connecting, areDivided } = workerData as IndexData;
 const clock = systemClock;
-const nextId = createUlids(clock, createSystemRandom());
+const random = createSystemRandom();
+const nextId = createUlids(clock, random);
 const database = new Database(connecting);
 const held = areDivided ? HeldShares.none(() => clock.monotonicNs()) : HeldShares.all();
-const follower = new IndexFollower({ database, nextId, held });
+const { maker, store } = makingOver({ database, clock, random, nextId, held });
 
-serveThread<IndexMessage>({
+serveThread<MakerMessage | HeldMessage>({
   async answer(message) {
     switch (message.verb) {
       case 'Turn':
-        return { value: await follower.turn() };
+        return { value: await maker.turn() };
+      case 'Hint':
+        return { value: maker.hint(message.tenant) };
+      case 'Discard':
+        return { value: await maker.discard(message.tenant, message.segment) };
       case 'Build':
-        return { value: await follower.build(message.tenant) };
+        return { value: await maker.build(message.tenant) };
       case 'IndexAgain':
-        return { value: await follower.indexAgain(message.tenant, message.index) };
+        return { value: await maker.indexAgain(message.tenant, message.index) };
+      case 'IsBuilding':
+        return { value: await store.isBuilding() };
+      case 'Discarded':
+        return { value: undefined };
       case 'Held':
         return { value: held.setFor(message.leases, message.remainingNs) };
     }
   },
-  stop: () => database[Symbol.asyncDispose](),
+  async stop() {
+    await maker.settle();
+    await database[Symbol.asyncDispose]();
+  },
 });

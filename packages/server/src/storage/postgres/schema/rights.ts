@@ -3,7 +3,6 @@
 // one user or as several (logins.ts).
 
 import { type DatabaseRole, type Rights, type Table, tablesOf } from '../../tables.ts';
-import { partsOf } from './partitions.ts';
 
 /** Roles of transactions; none of them can log in, owns anything, or bypasses row policies. */
 export const DATABASE_ROLES = {
@@ -15,12 +14,6 @@ export const DATABASE_ROLES = {
   Projector: 'tallystick_projector',
   /** Removes expired content. */
   Retention: 'tallystick_retention',
-  /**
-   * Finds docs by their terms, for one statement of a reader, and sees nothing else. Row-level security prevents the
-   * use of a term index, because its operators might leak hidden rows. So this role sees all rows of docs, and its
-   * statements name the tenant; the reader looks up the results.
-   */
-  Searcher: 'tallystick_searcher',
   /** Reads the evidence of all tenants, and nothing else: for verifications of the database. */
   Verifier: 'tallystick_verifier',
 } as const satisfies Readonly<Record<DatabaseRole, string>>;
@@ -55,39 +48,17 @@ function policiesOf(isDistributed: boolean): { readonly ownTenants: string; read
   };
 }
 
-/**
- * The tables that a search reads besides docs. With distributed tables a search has the searcher's role for a whole
- * transaction, not for single statements: another role uses other connections to the machines, which see another state.
- * So it may read these too, for the tenants of the transaction.
- */
-const SEARCHED = [
-  'tenants',
-  'heads',
-  'streams',
-  'entries',
-  'contents',
-  'deletions',
-  'views',
-  'view_keys',
-  'view_counts',
-];
-
 /** The roles that see the rows of all tenants. */
 function seeingAll(rights: Rights): string {
-  const more = (['Searcher', 'Verifier'] as const).filter((role) => rights[role] !== undefined);
-  return ['Projector' as const, ...more].map((role) => DATABASE_ROLES[role]).join(', ');
+  const roles = ['Projector' as const, ...(rights.Verifier === undefined ? [] : ['Verifier' as const])];
+  return roles.map((role) => DATABASE_ROLES[role]).join(', ');
 }
 
 /** All rights: run after every migration; repeating it changes nothing. */
 export function rightsOf(schema: string, isDistributed: boolean): string[] {
   const roles = Object.values(DATABASE_ROLES);
   const { ownTenants, shownKey } = policiesOf(isDistributed);
-  const seeingOwn = [
-    DATABASE_ROLES.Writer,
-    DATABASE_ROLES.Reader,
-    DATABASE_ROLES.Retention,
-    ...(isDistributed ? [DATABASE_ROLES.Searcher] : []),
-  ];
+  const seeingOwn = [DATABASE_ROLES.Writer, DATABASE_ROLES.Reader, DATABASE_ROLES.Retention];
   const statements = [
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM ${roles.join(', ')}, PUBLIC`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${roles.join(', ')}`,
@@ -103,16 +74,7 @@ export function rightsOf(schema: string, isDistributed: boolean): string[] {
       `CREATE POLICY all_tenants ON ${table} TO ${seeingAll(rights)} USING (true)`,
     );
     statements.push(...grants(table, rights));
-    if (isDistributed && SEARCHED.includes(table))
-      statements.push(...grants(table, { Searcher: ['SELECT'] }));
   }
-  // Docs are searched by terms in one partition.
-  for (const part of isDistributed ? [] : partsOf('docs'))
-    statements.push(
-      `DROP POLICY IF EXISTS all_tenants ON ${part}`,
-      `CREATE POLICY all_tenants ON ${part} TO ${DATABASE_ROLES.Searcher} USING (true)`,
-      ...grants(part, { Searcher: ['SELECT'] }),
-    );
   statements.push(
     'DROP POLICY IF EXISTS shown_key ON records',
     `CREATE POLICY shown_key ON records FOR SELECT TO ${DATABASE_ROLES.Reader}, ${DATABASE_ROLES.Writer} USING (${shownKey})`,

@@ -5,7 +5,6 @@
 
 import { LIMITS } from '@tallystick/contract';
 import { jobTables } from '../../work/job-statements.ts';
-import { isBehindFirst } from '../event-index/first-docs.ts';
 import type { Divide } from './partitions.ts';
 
 /**
@@ -15,7 +14,6 @@ import type { Divide } from './partitions.ts';
 const UNSAMPLED = {
   entries: ['entry', 'leaf', 'root1', 'root2'],
   contents: ['text1', 'text2', 'seeds', 'sent_fingerprint'],
-  docs: ['terms'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /** A partition that is created later does not inherit it. */
@@ -309,11 +307,10 @@ export const MIGRATIONS: readonly Migration[] = [
     // The first docs have no counts. So all counts are dropped, and rebuilt from the log.
     'DROP INDEX docs_by_terms',
     'TRUNCATE docs, view_keys, view_counts, views, rebuilds, dead_letters',
-    `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE ${isBehindFirst()}`,
+    `CREATE INDEX docs_by_terms ON docs USING gin (terms) WHERE int8ge(leaf_index, 256)`,
   ],
   // Distributed tables do not allow it.
-  (_, areDistributed) =>
-    areDistributed ? [] : [unsampled('entries'), unsampled('contents'), unsampled('docs')],
+  (_, areDistributed) => (areDistributed ? [] : [unsampled('entries'), unsampled('contents')]),
   // The highest classification sent under the key, an index in a list as in entries; for older keys it is unknown, so
   // they get the highest.
   () => ['ALTER TABLE used_keys ADD COLUMN classification smallint NOT NULL DEFAULT 3'],
@@ -376,5 +373,26 @@ export const MIGRATIONS: readonly Migration[] = [
     "UPDATE views SET state = 'Old' WHERE state = 'Building'",
     'DROP TABLE dead_letters',
     'DROP TABLE rebuilds',
+  ],
+  // The index of events is made of segments from now on.
+  () => [
+    'DROP TABLE docs, view_keys, view_counts, views',
+    `CREATE TABLE index_manifests (
+      ${TENANT},
+      version     bigint NOT NULL,
+      -- Of what is in segments.
+      end_index   bigint NOT NULL,
+      is_building boolean NOT NULL,
+      body        text NOT NULL,
+      PRIMARY KEY (tenant_id)
+    ) WITH (fillfactor = 50)`,
+    `CREATE TABLE index_blocks (
+      ${TENANT},
+      segment bigint NOT NULL,
+      block   integer NOT NULL,
+      bytes   bytea NOT NULL,
+      PRIMARY KEY (tenant_id, segment, block)
+    )`,
+    'ALTER TABLE index_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL',
   ],
 ];

@@ -9,7 +9,7 @@ import type { AppendRequest, LogWriter } from '../../../streams/log.ts';
 import { draftOf } from '../../event-index/testing/plain-definition.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
 import type { Database } from '../connection/database.ts';
-import { NOW_MS } from '../event-index/testing/indexed-log.ts';
+import { NOW_MS } from '../../event-index/testing/open-index.ts';
 import { writesHere } from '../log/log.ts';
 
 export const NOW = { nowMs: NOW_MS, steadyNowMs: 0 };

@@ -66,14 +66,14 @@ for (const [harm, inflict] of Object.entries(HARMS)) {
       [failures.map(({ error }) => error), [...seen].filter((each) => each.startsWith('500'))],
       [[], []],
     );
-    assert.ok(app.lines.some(({ message }) => message === 'views.db is made anew: it is damaged'));
+    assert.ok(app.lines.some(({ message }) => message === 'the index is made anew: it is damaged'));
   });
 }
 
-/** Takes from the views what searches need, and not what tells that there is nothing to do. */
-function takeDocs(directory: string): void {
+/** Takes from the views what searches need. */
+function takeTable(directory: string): void {
   using views = new DatabaseSync(join(directory, VIEWS_FILE), { timeout: PATIENCE_MS });
-  views.exec('DROP TABLE docs');
+  views.exec('DROP TABLE manifests');
 }
 
 async function viewsOf(app: TestApp): Promise<HealthReport['entries'][string]> {
@@ -93,11 +93,11 @@ test('views that are damaged again soon are told of until they are made anew, wh
   await using app = await startTestApp({}, { authenticate: believeClearance, clock });
   await send(app);
   await foundAgain(app);
-  takeDocs(app.dataDirectory);
+  takeTable(app.dataDirectory);
   assert.ok((await found(app)).includes('503 SERVICE_UNAVAILABLE'));
   await foundAgain(app);
   assert.equal((await viewsOf(app)).status, 'Healthy');
-  takeDocs(app.dataDirectory);
+  takeTable(app.dataDirectory);
   for (let look = 0; look < 3; look++) {
     assert.deepEqual(
       await found(app),
@@ -107,7 +107,7 @@ test('views that are damaged again soon are told of until they are made anew, wh
     assert.equal(status, 'Degraded');
     assert.match(description ?? '', /damaged/);
   }
-  const told = app.lines.filter(({ message }) => String(message).startsWith('views.db is damaged again'));
+  const told = app.lines.filter(({ message }) => String(message).startsWith('the index is damaged again'));
   assert.equal(told.length, 1, 'said once');
   aheadNs = 601e9;
   const deadline = Date.now() + PATIENCE_MS;
@@ -118,10 +118,21 @@ test('views that are damaged again soon are told of until they are made anew, wh
 test('what stands in the place of views.db is removed, a folder too', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));
   using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
-  using journal = new DatabaseSync(':memory:');
   mkdirSync(join(directory, VIEWS_FILE, 'inside'), { recursive: true });
-  const { db, discarded } = openViews(directory, journal);
+  const { db, discarded } = openViews(directory);
   assert.notEqual(discarded, undefined);
   assert.ok(statSync(join(directory, VIEWS_FILE)).isFile());
   db.close();
+});
+
+test('views of another version are thrown away', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));
+  using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+  const first = openViews(directory);
+  assert.equal(first.discarded, undefined);
+  first.db.exec('PRAGMA user_version = 99');
+  first.db.close();
+  const second = openViews(directory);
+  assert.match(second.discarded ?? '', /version 99/);
+  second.db.close();
 });

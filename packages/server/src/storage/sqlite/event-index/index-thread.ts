@@ -1,66 +1,72 @@
-// The index thread: owns the one connection that writes to views.db. Entry of a worker.
+// The index thread: makes segments, over the one connection that writes to views.db. Entry of a worker.
 
 import { workerData } from 'node:worker_threads';
-import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { createSteadyTime } from '../../../runtime/steady-time.ts';
-import { NO_SUCH_EVENT } from '../../event-index/index-letter.ts';
-import { NOTHING_TO_BUILD } from '../../event-index/nothing-found.ts';
-import { numberOf } from '../../rows/columns.ts';
-import { openJournalForReading } from '../connection/database.ts';
 import { serveThread } from '../../../runtime/thread.ts';
-import { IndexFollower } from './follower.ts';
+import { ATTEMPTS_MAX } from '../../event-index/index-letter.ts';
+import type { MakerMessage } from '../../event-index/store/index-messages.ts';
+import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
+import { openJournalForReading } from '../connection/database.ts';
+import { WriteAheadLog } from '../connection/write-ahead-log.ts';
+import { JournalEvents } from './journal-events.ts';
 import { LetterBox } from './letter-box.ts';
+import { SegmentTables } from './segment-tables.ts';
 import { openViews } from './views-database.ts';
 
 export interface IndexData {
   readonly directory: string;
+  readonly logOrigin: string;
   /** What is there is thrown away. */
   readonly isDamaged: boolean;
 }
 
-export type IndexMessage =
-  | { readonly verb: 'Turn' }
-  | { readonly verb: 'Build'; readonly tenant: TenantId }
-  | { readonly verb: 'IndexAgain'; readonly tenant: TenantId; readonly index: number }
-  /** Why the views that were there are thrown away; undefined if they are not. */
-  | { readonly verb: 'Discarded' };
+/** Some tens of megabytes. */
+const UNFOLDED_PAGES_MAX = 8000;
 
-const { directory, isDamaged } = workerData as IndexData;
+const { directory, logOrigin, isDamaged } = workerData as IndexData;
 const journal = openJournalForReading(directory);
-const { db, discarded } = openViews(directory, journal, isDamaged);
-const nextId = createUlids(systemClock, createSystemRandom());
+const { db, discarded } = openViews(directory, isDamaged);
+const wal = new WriteAheadLog(db);
+const random = createSystemRandom();
+const nextId = createUlids(systemClock, random);
 const letters = new LetterBox({ directory, nextId, nowMs: createSteadyTime(systemClock) });
-const follower = new IndexFollower(journal, db, letters);
+const store = new SegmentTables(db);
+store.removeUnlisted();
+const maker = new SegmentMaker({
+  store,
+  log: new JournalEvents(journal, logOrigin, (tenant) => store.manifest(tenant)),
+  clock: systemClock,
+  random,
+  onUnread: (tenant, index, reason) => letters.add({ tenant, index, reason, attempts: ATTEMPTS_MAX }),
+});
 
-const findTenant = journal.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
-
-/** Undefined: nothing was ever logged under the name. */
-function numberOfTenant(tenantId: TenantId): number | undefined {
-  const row = findTenant.get(tenantId);
-  return row === undefined ? undefined : numberOf(row, 'tenant');
-}
-
-serveThread<IndexMessage>({
-  answer(message) {
+serveThread<MakerMessage>({
+  async answer(message) {
     switch (message.verb) {
-      case 'Turn':
-        return { value: follower.turn() };
-      case 'Build': {
-        const tenant = numberOfTenant(message.tenant);
-        return { value: tenant === undefined ? NOTHING_TO_BUILD : follower.build(tenant) };
+      case 'Turn': {
+        const value = await maker.turn();
+        if (wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) wal.fold();
+        return { value };
       }
-      case 'IndexAgain': {
-        const tenant = numberOfTenant(message.tenant);
-        return { value: tenant === undefined ? NO_SUCH_EVENT : follower.indexAgain(tenant, message.index) };
-      }
+      case 'Hint':
+        return { value: maker.hint(message.tenant) };
+      case 'Discard':
+        return { value: await maker.discard(message.tenant, message.segment) };
+      case 'Build':
+        return { value: await maker.build(message.tenant) };
+      case 'IndexAgain':
+        return { value: await maker.indexAgain(message.tenant, message.index) };
+      case 'IsBuilding':
+        return { value: store.isBuilding() };
       case 'Discarded':
         return { value: discarded };
     }
   },
-  stop() {
+  async stop() {
+    await maker.settle();
     letters[Symbol.dispose]();
     db.close();
     journal.close();

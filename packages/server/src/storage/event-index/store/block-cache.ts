@@ -1,0 +1,137 @@
+// Blocks of segments as they were decoded, kept up to a number of bytes, the longest unused thrown out first. Blocks that are
+// wanted at the same time are read together.
+
+import type { TenantId } from '@tallystick/contract';
+import { pauseForOthers } from '../../../runtime/pause.ts';
+import type { Awaitable } from '../segments/searched.ts';
+import type { Blocks } from '../segments/segment.ts';
+import type { Section } from '../segments/terms.ts';
+import { type BlockKeys, type BlockPlace, decodeBlock } from './block-codec.ts';
+import type { SegmentStore } from './segment-store.ts';
+
+const BYTES_MAX = 96 * 1024 * 1024;
+/** What is decoded takes more than the bytes that it was decoded from. */
+const DECODED = 3;
+
+interface Kept {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+interface Wanted {
+  readonly tenant: TenantId;
+  readonly segment: number;
+  readonly block: number;
+  resolve(stored: Buffer): void;
+  reject(error: unknown): void;
+}
+
+/** A block that a manifest speaks of is not there, or is not what was written. */
+export class DamagedSegment extends Error {
+  readonly segment: number;
+
+  constructor(segment: number, block: number, cause?: unknown) {
+    super(`block ${block} of segment ${segment} of the index is damaged, or not there`, { cause });
+    this.segment = segment;
+  }
+}
+
+export class BlockCache {
+  readonly #store: Pick<SegmentStore, 'get'>;
+  readonly #bytesMax: number;
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Map<string, Promise<unknown>>();
+  #bytes = 0;
+  #wanted: Wanted[] = [];
+
+  constructor(store: Pick<SegmentStore, 'get'>, bytesMax = BYTES_MAX) {
+    this.#store = store;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Those of one segment. */
+  blocksOf(tenant: TenantId, segment: number, keys: BlockKeys): Blocks {
+    return {
+      read: <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T> => {
+        const name = `${segment} ${block}`;
+        const kept = this.#kept.get(name);
+        if (kept !== undefined) {
+          this.#kept.delete(name);
+          this.#kept.set(name, kept);
+          // A block is always decoded by the same function.
+          return kept.value as T;
+        }
+        const reading =
+          this.#reading.get(name) ?? this.#read(name, { tenant, segment, block, section }, keys, decode);
+        return reading as Promise<T>;
+      },
+    };
+  }
+
+  #read(
+    name: string,
+    place: BlockPlace,
+    keys: BlockKeys,
+    decode: (raw: Buffer) => unknown,
+  ): Promise<unknown> {
+    const reading = this.#stored(place)
+      .then((stored) => {
+        const { raw, value } = decoded(stored, place, keys, decode);
+        this.#keep(name, value, raw.length * DECODED);
+        return value;
+      })
+      .finally(() => this.#reading.delete(name));
+    this.#reading.set(name, reading);
+    return reading;
+  }
+
+  #stored({ tenant, segment, block }: BlockPlace): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      this.#wanted.push({ tenant, segment, block, resolve, reject });
+      if (this.#wanted.length === 1) void this.#readWanted();
+    });
+  }
+
+  async #readWanted(): Promise<void> {
+    // All that is asked for in this turn is read at once.
+    await pauseForOthers();
+    const wanted = this.#wanted;
+    this.#wanted = [];
+    for (const [tenant, own] of Map.groupBy(wanted, (each) => each.tenant)) {
+      try {
+        const stored = await this.#store.get(tenant, own);
+        for (const [i, each] of own.entries()) {
+          const bytes = stored[i];
+          if (bytes === undefined) each.reject(new DamagedSegment(each.segment, each.block));
+          else each.resolve(bytes);
+        }
+      } catch (error) {
+        for (const each of own) each.reject(error);
+      }
+    }
+  }
+
+  #keep(name: string, value: unknown, bytes: number): void {
+    this.#kept.set(name, { value, bytes });
+    this.#bytes += bytes;
+    for (const [oldest, { bytes: own }] of this.#kept) {
+      if (this.#bytes <= this.#bytesMax || oldest === name) return;
+      this.#kept.delete(oldest);
+      this.#bytes -= own;
+    }
+  }
+}
+
+function decoded<T>(
+  stored: Buffer,
+  place: BlockPlace,
+  keys: BlockKeys,
+  decode: (raw: Buffer) => T,
+): { readonly raw: Buffer; readonly value: T } {
+  try {
+    const raw = decodeBlock(stored, place, keys);
+    return { raw, value: decode(raw) };
+  } catch (error) {
+    throw new DamagedSegment(place.segment, place.block, error);
+  }
+}

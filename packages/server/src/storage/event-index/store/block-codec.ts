@@ -1,0 +1,81 @@
+// A block as it is stored: compressed, and sealed where it holds content that must not lie in the clear. A sealed block is
+// bound to its place: one that was put elsewhere does not open.
+
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { TenantId } from '@tallystick/contract';
+import type { Random } from '../../../runtime/random.ts';
+import type { Section } from '../segments/terms.ts';
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Higher levels take far longer for a little less. The checksum finds what a disk has changed. */
+const COMPRESSION = {
+  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
+};
+
+export interface BlockPlace {
+  readonly tenant: TenantId;
+  readonly segment: number;
+  readonly block: number;
+  readonly section: Section | undefined;
+}
+
+export type SealedSection = 'Confidential' | 'Secret';
+
+/** Undefined where the blocks of a section are stored in the clear. */
+export function sealedSection(section: Section | undefined): SealedSection | undefined {
+  return section === 'Confidential' || section === 'Secret' ? section : undefined;
+}
+
+/** The keys of one tenant. */
+export class BlockKeys {
+  readonly #secret: Uint8Array;
+  readonly #keys = new Map<SealedSection, Buffer>();
+
+  constructor(secret: Uint8Array) {
+    this.#secret = secret;
+  }
+
+  of(section: SealedSection): Buffer {
+    let key = this.#keys.get(section);
+    if (key === undefined) {
+      key = createHmac('sha256', this.#secret).update(`index of ${section}`).digest();
+      this.#keys.set(section, key);
+    }
+    return key;
+  }
+}
+
+/** What a block is sealed with. */
+export interface Sealing {
+  readonly keys: BlockKeys;
+  readonly random: Random;
+}
+
+export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: Sealing): Buffer {
+  const compressed = zstdCompressSync(raw, COMPRESSION);
+  const sealed = sealedSection(place.section);
+  if (sealed === undefined) return compressed;
+  const nonce = random.bytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, keys.of(sealed), nonce);
+  cipher.setAAD(boundTo(place));
+  const body = Buffer.concat([cipher.update(compressed), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), body]);
+}
+
+/** Throws for a block that is damaged, or was made for another place. */
+export function decodeBlock(stored: Buffer, place: BlockPlace, keys: BlockKeys): Buffer {
+  const sealed = sealedSection(place.section);
+  if (sealed === undefined) return zstdDecompressSync(stored);
+  const bodyAt = NONCE_BYTES + TAG_BYTES;
+  const decipher = createDecipheriv(CIPHER, keys.of(sealed), stored.subarray(0, NONCE_BYTES));
+  decipher.setAAD(boundTo(place));
+  decipher.setAuthTag(stored.subarray(NONCE_BYTES, bodyAt));
+  return zstdDecompressSync(Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]));
+}
+
+function boundTo({ tenant, segment, block, section }: BlockPlace): Buffer {
+  return Buffer.from(JSON.stringify([tenant, segment, block, section]));
+}

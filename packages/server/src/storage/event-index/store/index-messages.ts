@@ -1,0 +1,63 @@
+// What the threads of an index are asked.
+
+import type { TenantId } from '@tallystick/contract';
+import type { Question } from '../../../events/event-index.ts';
+import { DamagedSegment } from './block-cache.ts';
+import type { Searches } from './searches.ts';
+
+/** Anything but zero stops the search that was given it. */
+export type StopFlag = Int32Array;
+
+export type SearchMessage =
+  | {
+      readonly verb: 'Find';
+      readonly tenant: TenantId;
+      readonly question: Question;
+      readonly nowMs: number;
+      readonly stop: StopFlag;
+    }
+  | { readonly verb: 'State'; readonly tenant: TenantId; readonly nowMs: number };
+
+export type MakerMessage =
+  | { readonly verb: 'Turn' }
+  | { readonly verb: 'Hint'; readonly tenant: TenantId }
+  | { readonly verb: 'Build'; readonly tenant: TenantId }
+  | { readonly verb: 'Discard'; readonly tenant: TenantId; readonly segment: number }
+  | { readonly verb: 'IndexAgain'; readonly tenant: TenantId; readonly index: number }
+  /** Whether the index of any tenant is being made anew. */
+  | { readonly verb: 'IsBuilding' }
+  /** Why the segments that were there are thrown away; undefined if they are not. */
+  | { readonly verb: 'Discarded' };
+
+/** The error of a stopped search; by then no caller waits for it. */
+export class Stopped extends Error {
+  constructor() {
+    super('the search was stopped');
+  }
+}
+
+/** Said in place of an answer: this segment must be made again. */
+export interface Damaged {
+  readonly damaged: number;
+}
+
+export async function answerSearch(
+  searches: Searches,
+  message: SearchMessage,
+): Promise<{ readonly value: unknown }> {
+  if (message.verb === 'State') return { value: await searches.state(message.tenant, message.nowMs) };
+  const { tenant, question, nowMs, stop } = message;
+  const stopping = {
+    throwIfPassed() {
+      if (Atomics.load(stop, 0) !== 0) throw new Stopped();
+    },
+  };
+  stopping.throwIfPassed();
+  try {
+    return { value: await searches.find(tenant, question, nowMs, stopping) };
+  } catch (error) {
+    if (!(error instanceof DamagedSegment)) throw error;
+    const damaged: Damaged = { damaged: error.segment };
+    return { value: damaged };
+  }
+}

@@ -1,0 +1,134 @@
+// Searches of tenants' logs: over the segments that their manifests list, and over the tails behind them. The manifest is read
+// before the end of the log: both only grow, so that all of it is one beginning of the log, without a transaction.
+
+import type { TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { Found, IndexState, Question } from '../../../events/event-index.ts';
+import { Answerer, type Stopping } from '../search/answer.ts';
+import { Segment } from '../segments/segment.ts';
+import { FOOTER_BLOCK, type Footer, FORMAT } from '../segments/segment-format.ts';
+import { BlockCache } from './block-cache.ts';
+import { BlockKeys } from './block-codec.ts';
+import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
+import type { IndexedLog, SegmentStore } from './segment-store.ts';
+import { Tails } from './tails.ts';
+
+/** A longer tail is not read: answers end there then, and say so. */
+const TAIL_EVENTS_MAX = 65_536;
+
+/** Of the texts of a tail. */
+const TAIL_BYTES_MAX = 4 * 1024 * 1024;
+
+export interface SearchesOptions {
+  /** So many that match are gathered and sorted; of more the order is walked. */
+  readonly gatheredMax?: number;
+  readonly totalMax?: number;
+}
+
+export interface Search {
+  readonly found: Found;
+  /** Of the tail that it was found in a segment should be made soon, however few events that has. */
+  readonly isTailHeavy: boolean;
+}
+
+export class Searches {
+  readonly #store: SegmentStore;
+  readonly #log: IndexedLog;
+  readonly #options: SearchesOptions;
+  readonly #cache: BlockCache;
+  readonly #tails: Tails;
+  readonly #keys = new Map<TenantId, BlockKeys>();
+  /** Segments that are of the log that is there. */
+  readonly #compared = new Set<number>();
+
+  constructor(store: SegmentStore, log: IndexedLog, options: SearchesOptions = {}) {
+    this.#store = store;
+    this.#log = log;
+    this.#options = options;
+    this.#cache = new BlockCache(store);
+    this.#tails = new Tails(log);
+  }
+
+  async find(tenant: TenantId, question: Question, nowMs: number, stopping: Stopping): Promise<Search> {
+    const manifest = await this.#store.manifest(tenant);
+    const head = await this.#log.head(tenant);
+    const segments = await this.#open(tenant, manifest?.segments ?? []);
+    const from = endOf(segments);
+    const end = Math.min(head, from + TAIL_EVENTS_MAX);
+    const tail = await this.#tails.between(tenant, from, end);
+    const log = {
+      events: async (indexes: readonly number[]) => this.#log.events(tenant, indexes),
+      stored: async (indexes: readonly number[]) => this.#log.stored(tenant, indexes),
+    };
+    const { gatheredMax, totalMax } = this.#options;
+    const answerer = new Answerer([...segments, ...tail.pieces], question, log, stopping, gatheredMax);
+    const answer = await answerer.answer(totalMax);
+    const state = await this.#stateOf(tenant, manifest, head, end, nowMs);
+    const isCut = segments.length < (manifest?.segments.length ?? 0);
+    return { found: { ...answer, state }, isTailHeavy: isCut || tail.bytes > TAIL_BYTES_MAX };
+  }
+
+  async state(tenant: TenantId, nowMs: number): Promise<IndexState> {
+    const manifest = await this.#store.manifest(tenant);
+    const head = await this.#log.head(tenant);
+    const from = manifest === undefined ? 0 : endOf(manifest.segments);
+    return this.#stateOf(tenant, manifest, head, Math.min(head, from + TAIL_EVENTS_MAX), nowMs);
+  }
+
+  async #stateOf(
+    tenant: TenantId,
+    manifest: Manifest | undefined,
+    head: number,
+    end: number,
+    nowMs: number,
+  ): Promise<IndexState> {
+    return {
+      generation: manifest?.generation ?? 1,
+      indexedEvents: end,
+      pendingEvents: head - end,
+      lagMs: end < head ? await this.#waitedMs(tenant, end, nowMs) : 0,
+      isRebuilding: manifest?.building !== undefined,
+    };
+  }
+
+  /** How long ago the event came. */
+  async #waitedMs(tenant: TenantId, index: number, nowMs: number): Promise<number> {
+    const event = (await this.#log.events(tenant, [index])).get(index);
+    return event === undefined ? 0 : Math.max(0, nowMs - Date.parse(event.receivedAt));
+  }
+
+  async #open(tenant: TenantId, listed: readonly ListedSegment[]): Promise<Segment[]> {
+    if (listed.length === 0) return [];
+    const keys = await this.#keysOf(tenant);
+    const own = await this.#ofThisLog(tenant, listed);
+    return Promise.all(
+      own.map(async ({ id }) => {
+        const blocks = this.#cache.blocksOf(tenant, id, keys);
+        return new Segment(await blocks.read(FOOTER_BLOCK, undefined, footerIn), blocks);
+      }),
+    );
+  }
+
+  /** A log is put back only while nothing is served from it, so each is compared once. */
+  async #ofThisLog(tenant: TenantId, listed: readonly ListedSegment[]): Promise<readonly ListedSegment[]> {
+    if (listed.every(({ id }) => this.#compared.has(id))) return listed;
+    const own = await ofThisLog(tenant, listed, this.#log);
+    if (own.length === listed.length) for (const { id } of own) this.#compared.add(id);
+    return own;
+  }
+
+  async #keysOf(tenant: TenantId): Promise<BlockKeys> {
+    let keys = this.#keys.get(tenant);
+    if (keys === undefined) {
+      keys = new BlockKeys(await this.#log.secret(tenant));
+      this.#keys.set(tenant, keys);
+    }
+    return keys;
+  }
+}
+
+export function footerIn(raw: Buffer): Footer {
+  const footer = parseJson(raw.toString('utf8')) as Footer;
+  if (footer.format !== FORMAT) throw new Error(`a segment of the index has the format ${footer.format}`);
+  return footer;
+}

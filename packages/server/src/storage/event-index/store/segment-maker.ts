@@ -1,0 +1,360 @@
+// Makes segments of what logs have beyond them, and one of many where enough neighbours are of a size. Blocks are in the store
+// before a manifest lists them, and go some time after it does not: whoever is killed in between leaves nothing that is read.
+
+import type { TenantId } from '@tallystick/contract';
+import type { BuildStep } from '../../../events/event-index.ts';
+import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
+import type { Clock } from '../../../runtime/clock.ts';
+import { pauseForOthers } from '../../../runtime/pause.ts';
+import type { Random } from '../../../runtime/random.ts';
+import { NO_SUCH_EVENT } from '../index-letter.ts';
+import { mergeSegments } from '../segments/merge.ts';
+import { Segment } from '../segments/segment.ts';
+import { SegmentBuilder } from '../segments/segment-builder.ts';
+import { FOOTER_BLOCK } from '../segments/segment-format.ts';
+import { BlockKeys, decodeBlock } from './block-codec.ts';
+import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
+import { footerIn } from './searches.ts';
+import { SegmentOutput } from './segment-output.ts';
+import type { IndexedLog, LogBehind, LoggedEvent, SegmentStore } from './segment-store.ts';
+
+export interface SegmentSizes {
+  /** Events of the smallest segment; a shorter tail is searched as it is. */
+  readonly small: number;
+  /** So many neighbours of a size become one, twice. A follower that is behind makes the second size at once. */
+  readonly merged: number;
+}
+
+const SIZES: SegmentSizes = { small: 2048, merged: 16 };
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+/** A segment of large events has fewer of them. */
+const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
+/** Longer than any search. */
+const REPLACED_MS = 600_000;
+/** So long it keeps others waiting. */
+const MERGE_NS_MAX = 5e6;
+
+export interface MakerParts {
+  readonly store: SegmentStore;
+  readonly log: IndexedLog;
+  readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
+  readonly random: Random;
+  readonly sizes?: SegmentSizes;
+  /** Told of an event that cannot be read, before the segment without it is listed. */
+  readonly onUnread: (tenant: TenantId, index: number, reason: string) => Promise<void> | void;
+}
+
+const FIRST: Manifest = { version: 0, generation: 1, segments: [], replaced: [] };
+
+export class SegmentMaker {
+  readonly #parts: MakerParts;
+  readonly #sizes: SegmentSizes;
+  /** Logs whose tails are large, though they have few events. */
+  readonly #heavy = new Set<TenantId>();
+  /** Logs whose segments may have to be merged. */
+  readonly #unmerged = new Set<TenantId>();
+  /** At most one at a time: it gives way to what must be made. */
+  #merging: Promise<void> | undefined;
+  #mergeFailure: { readonly error: unknown } | undefined;
+  #isStopped = false;
+
+  constructor(parts: MakerParts) {
+    this.#parts = parts;
+    this.#sizes = parts.sizes ?? SIZES;
+  }
+
+  /** The tail of this log is worth a segment, whatever the number of its events. */
+  hint(tenant: TenantId): void {
+    this.#heavy.add(tenant);
+  }
+
+  async turn(): Promise<FollowerTurn> {
+    if (this.#mergeFailure !== undefined) {
+      const { error } = this.#mergeFailure;
+      this.#mergeFailure = undefined;
+      throw error;
+    }
+    const behind = [...(await this.#parts.log.behind(this.#sizes.small))];
+    for (const tenant of this.#heavy) behind.push(await this.#behindOf(tenant));
+    this.#heavy.clear();
+    const setAside: SetAside[] = [];
+    let taken = 0;
+    for (const log of behind) taken += await this.#make(log, setAside);
+    return { isMore: behind.length > 0, taken, setAside };
+  }
+
+  /**
+   * The next segment of an index that is made anew; with the last one they take the place of those that have answered. What
+   * is in the tail needs no making.
+   */
+  async build(tenant: TenantId): Promise<BuildStep> {
+    const { store, log } = this.#parts;
+    const manifest = (await store.manifest(tenant)) ?? FIRST;
+    const totalEvents = await log.head(tenant);
+    const end = endOf(manifest.segments);
+    const building = manifest.building ?? [];
+    const from = endOf(building);
+    if (from < end) {
+      const made = await this.#segmentOf(tenant, from, Math.min(end, from + this.#large), []);
+      const next = { ...manifest, building: [...building, made] };
+      const isListed = await this.#swap(tenant, manifest, next, made);
+      return { processedEvents: isListed ? from + made.docs : from, totalEvents, isDone: false };
+    }
+    const { building: _, ...rest } = manifest;
+    const replaced = [...manifest.replaced, ...this.#replaced(manifest.segments)];
+    const next = { ...rest, segments: building, replaced, generation: manifest.generation + 1 };
+    const isDone = await this.#swap(tenant, manifest, next);
+    if (isDone) this.#merge(tenant);
+    return { processedEvents: isDone ? totalEvents : end, totalEvents, isDone };
+  }
+
+  /** Why an event that could not be read cannot be read now either; undefined: it is found again. */
+  async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
+    const [logged] = await this.#parts.log.between(tenant, index, index + 1, READ_BYTES_MAX);
+    if (logged === undefined) return NO_SUCH_EVENT;
+    if (logged.fault !== undefined) return logged.fault;
+    const manifest = await this.#parts.store.manifest(tenant);
+    const listed = manifest?.segments.find(
+      ({ firstIndex, docs }) => index >= firstIndex && index < firstIndex + docs,
+    );
+    if (manifest === undefined || listed === undefined) return undefined;
+    const { firstIndex, docs } = listed;
+    const made = await this.#segmentOf(tenant, firstIndex, firstIndex + docs, []);
+    const segments = manifest.segments.map((each) => (each === listed ? made : each));
+    const replaced = [...manifest.replaced, ...this.#replaced([listed])];
+    const isListed = await this.#swap(tenant, manifest, { ...manifest, segments, replaced }, made);
+    // Somebody else has changed it since.
+    return isListed ? undefined : this.indexAgain(tenant, index);
+  }
+
+  get #large(): number {
+    return this.#sizes.small * this.#sizes.merged;
+  }
+
+  /** A segment was found damaged: from it on, all are made again. */
+  async discard(tenant: TenantId, segment: number): Promise<void> {
+    const manifest = await this.#parts.store.manifest(tenant);
+    const at = manifest?.segments.findIndex(({ id }) => id === segment) ?? -1;
+    if (manifest === undefined || at < 0) return;
+    const replaced = [...manifest.replaced, ...this.#replaced(manifest.segments.slice(at))];
+    await this.#swap(tenant, manifest, { ...manifest, segments: manifest.segments.slice(0, at), replaced });
+  }
+
+  /** Until a merge that runs has ended. */
+  async settle(): Promise<void> {
+    this.#isStopped = true;
+    await this.#merging;
+  }
+
+  async #behindOf(tenant: TenantId): Promise<LogBehind> {
+    const manifest = await this.#parts.store.manifest(tenant);
+    return {
+      tenant,
+      indexed: endOf(manifest?.segments ?? []),
+      head: await this.#parts.log.head(tenant),
+    };
+  }
+
+  async #make({ tenant, head }: LogBehind, setAside: SetAside[]): Promise<number> {
+    const manifest = await this.#manifestOf(tenant);
+    const from = endOf(manifest.segments);
+    const pending = head - from;
+    if (pending <= 0) return 0;
+    const events = [this.#large, this.#sizes.small].find((size) => pending >= size) ?? pending;
+    const made = await this.#segmentOf(tenant, from, from + events, setAside);
+    await this.#swap(tenant, manifest, { ...manifest, segments: [...manifest.segments, made] }, made);
+    this.#merge(tenant);
+    return made.docs;
+  }
+
+  /** Without what is not of this log: it was put back since, and has gone on differently. */
+  async #manifestOf(tenant: TenantId): Promise<Manifest> {
+    const { store, log } = this.#parts;
+    const manifest = (await store.manifest(tenant)) ?? FIRST;
+    const segments = await ofThisLog(tenant, manifest.segments, log);
+    if (segments.length === manifest.segments.length) return manifest;
+    const others = manifest.segments.slice(segments.length);
+    return { ...manifest, segments, replaced: [...manifest.replaced, ...this.#replaced(others)] };
+  }
+
+  /** Of the events from one to before another, or of fewer where they are large. */
+  async #segmentOf(
+    tenant: TenantId,
+    from: number,
+    end: number,
+    setAside: SetAside[],
+  ): Promise<ListedSegment> {
+    const { store, log, onUnread } = this.#parts;
+    const keys = new BlockKeys(await log.secret(tenant));
+    let bytes = 0;
+    const builder = new SegmentBuilder(from, end - from);
+    let next = from;
+    let lastLeaf: Uint8Array | undefined;
+    while (next < end && bytes < SEGMENT_BYTES_MAX) {
+      const portion = await log.between(tenant, next, end, READ_BYTES_MAX);
+      if (portion.length === 0) throw new Error(`the log of ${tenant} ends before ${next}`);
+      for (const logged of portion) {
+        const fault = addTo(builder, logged, from);
+        if (fault !== undefined) {
+          await onUnread(tenant, logged.index, fault);
+          setAside.push({ tenantId: tenant, sequence: logged.index + 1, reason: fault });
+        }
+        bytes += logged.bytes;
+        lastLeaf = logged.leaf;
+      }
+      next += portion.length;
+      await pauseForOthers();
+    }
+    const output = new SegmentOutput(tenant, await store.newSegment(), {
+      store,
+      keys,
+      random: this.#parts.random,
+    });
+    const footer = builder.write(output.take, next - from);
+    await output.end(footer);
+    return {
+      id: output.id,
+      firstIndex: from,
+      docs: next - from,
+      lastLeaf: Buffer.from(lastLeaf!).toString('hex'),
+    };
+  }
+
+  /** Merges what can be, behind all that is made meanwhile. */
+  #merge(tenant: TenantId): void {
+    this.#unmerged.add(tenant);
+    if (this.#merging !== undefined) return;
+    this.#merging = this.#mergeAll()
+      .catch((error: unknown) => {
+        this.#mergeFailure = { error };
+      })
+      .finally(() => {
+        this.#merging = undefined;
+      });
+  }
+
+  async #mergeAll(): Promise<void> {
+    for (const tenant of this.#unmerged) {
+      this.#unmerged.delete(tenant);
+      for (let isMore = true; isMore && !this.#isStopped; ) isMore = await this.#mergeOnce(tenant);
+    }
+  }
+
+  async #mergeOnce(tenant: TenantId): Promise<boolean> {
+    const manifest = await this.#parts.store.manifest(tenant);
+    const group = mergeable(manifest?.segments ?? [], this.#sizes);
+    if (group === undefined) return false;
+    await this.#listMerged(tenant, group, await this.#merged(tenant, group));
+    return true;
+  }
+
+  async #merged(tenant: TenantId, group: readonly ListedSegment[]): Promise<ListedSegment> {
+    const { store, log } = this.#parts;
+    const keys = new BlockKeys(await log.secret(tenant));
+    const segments = await Promise.all(group.map(({ id }) => openUncached(tenant, id, store, keys)));
+    const output = new SegmentOutput(tenant, await store.newSegment(), {
+      store,
+      keys,
+      random: this.#parts.random,
+    });
+    const { clock } = this.#parts;
+    let pausedNs = clock.monotonicNs();
+    const footer = await mergeSegments(segments, output.take, async () => {
+      if (output.isFull) await output.flush();
+      if (clock.monotonicNs() - pausedNs < MERGE_NS_MAX) return;
+      await pauseForOthers();
+      pausedNs = clock.monotonicNs();
+    });
+    await output.end(footer);
+    const { firstIndex } = group[0]!;
+    return { id: output.id, firstIndex, docs: footer.docs, lastLeaf: group.at(-1)!.lastLeaf };
+  }
+
+  /** Others may have been added meanwhile. */
+  async #listMerged(tenant: TenantId, group: readonly ListedSegment[], merged: ListedSegment): Promise<void> {
+    const { store } = this.#parts;
+    for (;;) {
+      const manifest = await store.manifest(tenant);
+      const at = manifest?.segments.findIndex(({ id }) => id === group[0]!.id) ?? -1;
+      const isThere = group.every(({ id }, i) => manifest?.segments[at + i]?.id === id);
+      if (manifest === undefined || at < 0 || !isThere) return store.remove(tenant, merged.id);
+      const segments = manifest.segments.toSpliced(at, group.length, merged);
+      const replaced = [...manifest.replaced, ...this.#replaced(group)];
+      const next = { ...manifest, segments, replaced, version: manifest.version + 1 };
+      if (await store.swap(tenant, manifest.version, next)) return;
+    }
+  }
+
+  #replaced(segments: readonly ListedSegment[]): Manifest['replaced'] {
+    const sinceMs = this.#parts.clock.now();
+    return segments.map(({ id }) => ({ id, sinceMs }));
+  }
+
+  /** Without what was replaced long ago. False where somebody else was first: what was made for it is removed. */
+  async #swap(
+    tenant: TenantId,
+    { version }: Manifest,
+    next: Manifest,
+    made?: ListedSegment,
+  ): Promise<boolean> {
+    const { store, clock } = this.#parts;
+    const isOld = ({ sinceMs }: { readonly sinceMs: number }) => clock.now() - sinceMs >= REPLACED_MS;
+    const replaced = next.replaced.filter((each) => !isOld(each));
+    const isSwapped = await store.swap(tenant, version, { ...next, replaced, version: version + 1 });
+    if (isSwapped) for (const each of next.replaced.filter(isOld)) await store.remove(tenant, each.id);
+    else if (made !== undefined) await store.remove(tenant, made.id);
+    return isSwapped;
+  }
+}
+
+/** Why it could not be added. */
+function addTo(
+  builder: SegmentBuilder,
+  { index, event, fault }: LoggedEvent,
+  from: number,
+): string | undefined {
+  const doc = index - from;
+  if (fault !== undefined) {
+    builder.addUnread(doc);
+    return fault;
+  }
+  if (event === undefined) builder.addAbsent(doc);
+  else builder.add(event, doc);
+  return undefined;
+}
+
+async function openUncached(
+  tenant: TenantId,
+  segment: number,
+  store: SegmentStore,
+  keys: BlockKeys,
+): Promise<Segment> {
+  const read = async (block: number) => {
+    const [stored] = await store.get(tenant, [{ segment, block }]);
+    if (stored === undefined)
+      throw new Error(`block ${block} of segment ${segment} of the index is not there`);
+    return stored;
+  };
+  const footer = footerIn(
+    decodeBlock(await read(FOOTER_BLOCK), { tenant, segment, block: FOOTER_BLOCK, section: undefined }, keys),
+  );
+  return new Segment(footer, {
+    read: async (block, section, decode) =>
+      decode(decodeBlock(await read(block), { tenant, segment, block, section }, keys)),
+  });
+}
+
+/** Neighbours of a size, the smallest first; undefined where there are not enough. */
+function mergeable(
+  segments: readonly ListedSegment[],
+  { small, merged }: SegmentSizes,
+): readonly ListedSegment[] | undefined {
+  for (const size of [small, small * merged]) {
+    const isOfSize = ({ docs }: ListedSegment) => docs >= size && docs < size * merged;
+    for (let from = 0; from + merged <= segments.length; from++) {
+      const group = segments.slice(from, from + merged);
+      if (group.every(isOfSize)) return group;
+    }
+  }
+  return undefined;
+}

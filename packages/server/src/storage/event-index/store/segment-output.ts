@@ -1,0 +1,58 @@
+// A segment on its way into the store: its blocks, compressed and sealed, are put there some at a time, the footer last. It is
+// nobody's until a manifest lists it.
+
+import type { TenantId } from '@tallystick/contract';
+import { FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
+import type { Section } from '../segments/terms.ts';
+import { encodeBlock, type Sealing } from './block-codec.ts';
+import type { SegmentStore, StoredBlock } from './segment-store.ts';
+
+const BYTES_WAITING_MAX = 2 * 1024 * 1024;
+
+export interface OutputParts extends Sealing {
+  readonly store: Pick<SegmentStore, 'put'>;
+}
+
+export class SegmentOutput {
+  readonly id: number;
+  readonly #tenant: TenantId;
+  readonly #parts: OutputParts;
+  #next = FOOTER_BLOCK + 1;
+  #waiting: StoredBlock[] = [];
+  #bytes = 0;
+
+  constructor(tenant: TenantId, id: number, parts: OutputParts) {
+    this.#tenant = tenant;
+    this.id = id;
+    this.#parts = parts;
+  }
+
+  readonly take = (raw: Buffer, section?: Section): number => {
+    const block = this.#next++;
+    this.#add(block, raw, section);
+    return block;
+  };
+
+  get isFull(): boolean {
+    return this.#bytes >= BYTES_WAITING_MAX;
+  }
+
+  async flush(): Promise<void> {
+    const blocks = this.#waiting;
+    this.#waiting = [];
+    this.#bytes = 0;
+    if (blocks.length > 0) await this.#parts.store.put(this.#tenant, this.id, blocks);
+  }
+
+  async end(footer: Footer): Promise<void> {
+    this.#add(FOOTER_BLOCK, Buffer.from(JSON.stringify(footer)), undefined);
+    await this.flush();
+  }
+
+  #add(block: number, raw: Buffer, section: Section | undefined): void {
+    const place = { tenant: this.#tenant, segment: this.id, block, section };
+    const bytes = encodeBlock(raw, place, this.#parts);
+    this.#waiting.push({ block, bytes });
+    this.#bytes += bytes.length;
+  }
+}

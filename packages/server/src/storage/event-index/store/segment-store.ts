@@ -1,0 +1,70 @@
+// What an index needs of a database: where segments and the list of them are kept, and the log that they are made of. Each
+// backend provides both; everything else about the index exists once.
+
+import type { TenantId } from '@tallystick/contract';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import type { StoredEvent } from '../../../streams/log.ts';
+import type { Awaitable } from '../segments/searched.ts';
+import type { Manifest } from './manifest.ts';
+
+export interface StoredBlock {
+  readonly block: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface WantedBlock {
+  readonly segment: number;
+  readonly block: number;
+}
+
+export interface SegmentStore {
+  /** Undefined where none was made yet. */
+  manifest(tenant: TenantId): Awaitable<Manifest | undefined>;
+  /** False where it is no longer that version; 0: there is none. */
+  swap(tenant: TenantId, version: number, next: Manifest): Awaitable<boolean>;
+  /** A number that no segment of any tenant has. */
+  newSegment(): Awaitable<number>;
+  put(tenant: TenantId, segment: number, blocks: readonly StoredBlock[]): Awaitable<void>;
+  /** In their order; one that is not there is undefined. */
+  get(tenant: TenantId, wanted: readonly WantedBlock[]): Awaitable<readonly (Buffer | undefined)[]>;
+  remove(tenant: TenantId, segment: number): Awaitable<void>;
+}
+
+/** An event of the log as the index reads it. */
+export interface LoggedEvent {
+  readonly index: number;
+  readonly leaf: Uint8Array;
+  /** Undefined where its content is removed. */
+  readonly event: QueriedEvent | undefined;
+  /** Why it cannot be read. */
+  readonly fault?: string;
+  /** Of its texts. */
+  readonly bytes: number;
+}
+
+/** A log that has more events than its index. */
+export interface LogBehind {
+  readonly tenant: TenantId;
+  readonly indexed: number;
+  readonly head: number;
+}
+
+export interface IndexedLog {
+  /** Those with so many events behind their segments, at least; not all where they are many. */
+  behind(events: number): Awaitable<readonly LogBehind[]>;
+  /** The index that the next event will have. */
+  head(tenant: TenantId): Awaitable<number>;
+  /** From one index to before another, or fewer where they are large together; at least one if there is one. */
+  between(tenant: TenantId, from: number, end: number, bytesMax: number): Awaitable<readonly LoggedEvent[]>;
+  /** Whole events; one that is removed or unreadable is left out. */
+  events(tenant: TenantId, indexes: readonly number[]): Awaitable<ReadonlyMap<number, QueriedEvent>>;
+  /** As they are shown, while they are not too large together, and how many were looked for. */
+  stored(
+    tenant: TenantId,
+    indexes: readonly number[],
+  ): Awaitable<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }>;
+  /** The leaf of an event; undefined where there is none. */
+  leaf(tenant: TenantId, index: number): Awaitable<Uint8Array | undefined>;
+  /** The tenant's own. */
+  secret(tenant: TenantId): Awaitable<Uint8Array>;
+}

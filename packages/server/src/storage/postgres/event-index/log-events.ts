@@ -1,0 +1,183 @@
+// The log as the index reads it from PostgreSQL.
+
+import type { TenantId } from '@tallystick/contract';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import type { StoredEvent } from '../../../streams/log.ts';
+import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
+import type { IndexedLog, LogBehind, LoggedEvent } from '../../event-index/store/segment-store.ts';
+import { blobOf, blobOrNone, numberOf, readOr, textIn } from '../../rows/columns.ts';
+import { StoredEvents } from '../../rows/event-row.ts';
+import {
+  ALL_TENANTS,
+  type Database,
+  type DatabaseScope,
+  type Row,
+  statement,
+} from '../connection/database.ts';
+import { eventsInTurns } from '../connection/paused-reads.ts';
+import { noticesFor } from '../log/deletions.ts';
+import { WITH_CONTENTS } from '../log/log-columns.ts';
+import type { HeldShares } from '../nodes/held-shares.ts';
+import { rowsAt } from './logged-events.ts';
+
+/** Of stored text: a page of large events has fewer of them. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+/** What is looked at is read whole, however large. */
+const LOOKED_AT_BYTES_MAX = Number.MAX_SAFE_INTEGER;
+/** How many logs are found at once; the others come in the next turn. */
+const BEHIND_MAX = 1000;
+const PORTION = 2048;
+
+const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
+const LEAF = statement('SELECT leaf FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
+const SECRET = statement('SELECT fingerprint_key FROM tenants WHERE tenant_id = $1');
+// In any order, so that no tenant waits for ever behind the same others.
+const BEHIND = statement(
+  `SELECT heads.tenant_id, heads.next_index, coalesce(end_index, 0) AS end_index
+   FROM heads LEFT JOIN index_manifests ON index_manifests.tenant_id = heads.tenant_id
+   WHERE heads.next_index - coalesce(end_index, 0) >= $1 AND ($2::smallint[] IS NULL OR heads.share = ANY($2))
+   ORDER BY random() LIMIT ${BEHIND_MAX}`,
+);
+const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
+// What comes before so many bytes are together; the first one always does.
+const BETWEEN = statement(
+  `SELECT * FROM (
+     SELECT entries.leaf_index, leaf, entry, text1, text2, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
+     FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3
+       ORDER BY leaf_index LIMIT ${PORTION}) AS entries ${WITH_CONTENTS}
+     WINDOW w AS (ORDER BY entries.leaf_index)
+   ) AS portion WHERE taken - bytes < $4 ORDER BY leaf_index`,
+);
+// The one that the first of them is in, and those that begin behind it.
+const STREAMS = statement(
+  `SELECT first_index, stream_id FROM streams WHERE tenant_id = $1 AND first_index < $3
+     AND first_index >= coalesce((SELECT max(first_index) FROM streams WHERE tenant_id = $1 AND first_index <= $2), 0)
+   ORDER BY first_index`,
+);
+
+export interface LogEventsParts {
+  readonly database: Database;
+  readonly held: HeldShares;
+  /** Who reads: the one who searches sees one tenant, the one who makes segments all. */
+  readonly scopeOf: (tenant: TenantId) => DatabaseScope;
+}
+
+export class LogEvents implements IndexedLog {
+  readonly #parts: LogEventsParts;
+  readonly #stored = new StoredEvents();
+
+  constructor(parts: LogEventsParts) {
+    this.#parts = parts;
+  }
+
+  async behind(events: number): Promise<LogBehind[]> {
+    const { database, held } = this.#parts;
+    const rows = await database.read(ALL_TENANTS, BEHIND, [events, held.list()]);
+    return rows.map((row) => ({
+      tenant: textIn(row, 'tenant_id'),
+      indexed: numberOf(row, 'end_index'),
+      head: numberOf(row, 'next_index'),
+    }));
+  }
+
+  async head(tenant: TenantId): Promise<number> {
+    const [row] = await this.#read(tenant, HEAD, [tenant]);
+    return row === undefined ? 0 : numberOf(row, 'next_index');
+  }
+
+  async between(tenant: TenantId, from: number, end: number, bytesMax: number): Promise<LoggedEvent[]> {
+    const { database, scopeOf } = this.#parts;
+    return database.inOneState(scopeOf(tenant), async (transaction) => {
+      const [rows, streams] = await Promise.all([
+        transaction.query(BETWEEN, [tenant, from, end, bytesMax]),
+        transaction.query(STREAMS, [tenant, from, end]),
+      ]);
+      const streamOf = streamsIn(streams);
+      const events: LoggedEvent[] = [];
+      for (const row of rows) {
+        const index = numberOf(row, 'leaf_index');
+        // Somebody has taken some out: the index keeps their places.
+        for (let missing = from + events.length; missing < index; missing++)
+          events.push({ index: missing, leaf: new Uint8Array(0), event: undefined, bytes: 0 });
+        events.push(loggedEvent(tenant, index, row, streamOf(index)));
+      }
+      return events;
+    });
+  }
+
+  async events(tenant: TenantId, indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
+    const { database, scopeOf } = this.#parts;
+    const { rows } = await database.inOneState(scopeOf(tenant), (transaction) =>
+      rowsAt(transaction, tenant, indexes, LOOKED_AT_BYTES_MAX),
+    );
+    const events = new Map<number, QueriedEvent>();
+    for (const row of rows) {
+      const event = eventStillIn(row);
+      if (event !== undefined) events.set(row.index, event);
+    }
+    return events;
+  }
+
+  async stored(
+    tenant: TenantId,
+    indexes: readonly number[],
+  ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }> {
+    const { database, scopeOf } = this.#parts;
+    return database.inOneState(scopeOf(tenant), async (transaction) => {
+      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, PAGE_BYTES_MAX);
+      const asStored = rows.map((row) => row.stored);
+      const notices = await noticesFor(transaction, tenant, asStored);
+      const stored = await eventsInTurns(this.#stored, asStored, notices);
+      return { events: new Map(rows.map(({ index }, i) => [index, stored[i]!])), readCount };
+    });
+  }
+
+  async leaf(tenant: TenantId, index: number): Promise<Uint8Array | undefined> {
+    const [row] = await this.#read(tenant, LEAF, [tenant, index]);
+    return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  }
+
+  async secret(tenant: TenantId): Promise<Uint8Array> {
+    const [row] = await this.#read(tenant, SECRET, [tenant]);
+    return blobOf(row, 'fingerprint_key');
+  }
+
+  #read(tenant: TenantId, ...asked: Parameters<Database['read']> extends [unknown, ...infer R] ? R : never) {
+    return this.#parts.database.read(this.#parts.scopeOf(tenant), ...asked);
+  }
+}
+
+/** Which stream an index is in. */
+function streamsIn(rows: readonly Row[]): (index: number) => string | null {
+  const streams = rows.map((row) => ({
+    firstIndex: numberOf(row, 'first_index'),
+    streamId: textIn(row, 'stream_id'),
+  }));
+  return (index) => streams.findLast(({ firstIndex }) => firstIndex <= index)?.streamId ?? null;
+}
+
+function loggedEvent(tenant: TenantId, index: number, row: Row, streamId: string | null): LoggedEvent {
+  const leaf = readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  const bytes = numberOf(row, 'bytes');
+  const made = {
+    entry: row['entry'],
+    tenant_id: tenant,
+    stream_id: streamId,
+    text1: textOf(row, 'text1'),
+    text2: textOf(row, 'text2'),
+  };
+  try {
+    return { index, leaf, event: eventIn({ index, row: made }), bytes };
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    return { index, leaf, event: undefined, bytes, fault };
+  }
+}
+
+/** Bytes that are no text are replaced: nobody but who has changed them put them there. */
+function textOf(row: Row, column: string): string | null {
+  const bytes = blobOrNone(row, column);
+  return bytes === undefined
+    ? null
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+}

@@ -1,0 +1,138 @@
+// The log as the index reads it from journal.db.
+
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type { QueriedEvent } from '../../../query/queried-event.ts';
+import type { StoredEvent } from '../../../streams/log.ts';
+import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
+import type { IndexedLog, LogBehind, LoggedEvent } from '../../event-index/store/segment-store.ts';
+import { endOf, type Manifest } from '../../event-index/store/manifest.ts';
+import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
+import { LogTables } from '../log/log-tables.ts';
+import { LoggedEvents, type LoggedRow } from './logged-events.ts';
+
+/** Of stored text: a page of large events has fewer of them. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+const PORTION = 1024;
+
+export class JournalEvents implements IndexedLog {
+  readonly #events: LoggedEvents;
+  readonly #log: LogTables;
+  readonly #tenant: StatementSync;
+  readonly #head: StatementSync;
+  readonly #leaf: StatementSync;
+  readonly #heads: StatementSync;
+  readonly #manifest: (tenant: TenantId) => Manifest | undefined;
+
+  constructor(
+    journal: DatabaseSync,
+    logOrigin: string,
+    manifest: (tenant: TenantId) => Manifest | undefined,
+  ) {
+    this.#events = new LoggedEvents(journal);
+    this.#log = new LogTables(journal, logOrigin);
+    this.#manifest = manifest;
+    this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
+    // Larger ones are of nobody but who has changed a row.
+    const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
+    this.#head = journal.prepare(`SELECT (${head}) AS last FROM tenants WHERE tenant_id = ?`);
+    this.#heads = journal.prepare(`SELECT tenant_id, (${head}) AS last FROM tenants`);
+    this.#leaf = journal.prepare(
+      'SELECT leaf FROM entries WHERE leaf_index = ? AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?)',
+    );
+  }
+
+  behind(events: number): LogBehind[] {
+    return this.#heads.all().flatMap((row) => {
+      if (row['last'] === null) return [];
+      const tenant = textIn(row, 'tenant_id');
+      const head = numberOf(row, 'last') + 1;
+      if (head < events) return [];
+      const indexed = endOf(this.#manifest(tenant)?.segments ?? []);
+      return head - indexed >= events ? [{ tenant, head, indexed }] : [];
+    });
+  }
+
+  head(tenant: TenantId): number {
+    const row = this.#head.get(tenant);
+    return row === undefined || row['last'] === null ? 0 : numberOf(row, 'last') + 1;
+  }
+
+  between(tenant: TenantId, from: number, end: number, bytesMax: number): LoggedEvent[] {
+    const number = this.#numberOf(tenant);
+    const events: LoggedEvent[] = [];
+    if (number === undefined) return events;
+    let bytes = 0;
+    for (let next = from; next < end && bytes < bytesMax; ) {
+      const rows = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
+      for (const row of rows) {
+        // Somebody has taken some out: the index keeps their places.
+        for (; next < row.index; next++) events.push(missingAt(next));
+        const event = loggedEvent(row);
+        events.push(event);
+        bytes += event.bytes;
+        next++;
+        if (bytes >= bytesMax) break;
+      }
+      if (rows.length === 0) break;
+    }
+    return events;
+  }
+
+  events(tenant: TenantId, indexes: readonly number[]): Map<number, QueriedEvent> {
+    const number = this.#numberOf(tenant);
+    const events = new Map<number, QueriedEvent>();
+    for (const index of number === undefined ? [] : indexes) {
+      const [row] = this.#events.ofTenant(number!, index, index + 1, 1);
+      const event = row === undefined ? undefined : eventStillIn(row);
+      if (event !== undefined) events.set(index, event);
+    }
+    return events;
+  }
+
+  stored(
+    tenant: TenantId,
+    indexes: readonly number[],
+  ): { readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number } {
+    return this.#log.eventsAt(tenant, indexes, PAGE_BYTES_MAX);
+  }
+
+  leaf(tenant: TenantId, index: number): Uint8Array | undefined {
+    const row = this.#leaf.get(index, tenant);
+    return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  }
+
+  secret(tenant: TenantId): Uint8Array {
+    return blobOf(this.#tenant.get(tenant), 'fingerprint_key');
+  }
+
+  #numberOf(tenant: TenantId): number | undefined {
+    const row = this.#tenant.get(tenant);
+    return row === undefined ? undefined : numberOf(row, 'tenant');
+  }
+}
+
+function missingAt(index: number): LoggedEvent {
+  return { index, leaf: new Uint8Array(0), event: undefined, bytes: 0 };
+}
+
+function loggedEvent(row: LoggedRow): LoggedEvent {
+  const { index } = row;
+  const leaf = readOr(() => blobOf(row.row, 'leaf'), new Uint8Array(0));
+  const bytes = lengthOf(row.row['text1']) + lengthOf(row.row['text2']);
+  try {
+    return { index, leaf, event: eventIn(row), bytes };
+  } catch (error) {
+    return {
+      index,
+      leaf,
+      event: undefined,
+      bytes,
+      fault: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === 'string' ? text.length : 0;
+}
