@@ -82,7 +82,7 @@ async function makeSegmentWithoutLast(url: string, tenant: string): Promise<void
       secret: (asked) => log.secret(asked),
       between: async (...asked) =>
         (await log.between(...asked)).map((each) =>
-          each.index === 0 ? { ...each, event: undefined } : each,
+          each.index === events - 1 ? { ...each, event: undefined } : each,
         ),
     },
     clock: systemClock,

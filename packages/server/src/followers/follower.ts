@@ -17,6 +17,8 @@ export interface FollowerParts {
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
   /** Whether appending is busy; undefined: never. */
   readonly isPressed?: () => boolean;
+  /** How long events are gathered before the next turn; undefined: for a moment. */
+  readonly gatherMs?: number;
 }
 
 export interface Follower extends AsyncDisposable {
@@ -41,7 +43,7 @@ const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 
 export function createFollower(parts: FollowerParts): Follower {
-  const { name, work, clock, random, telemetry, isPressed = () => false } = parts;
+  const { name, work, clock, random, telemetry, isPressed = () => false, gatherMs = GATHER_MS } = parts;
   let failure: unknown;
   let loop: Loop | undefined;
   /** The time of the first wake-up since it last caught up. */
@@ -62,7 +64,7 @@ export function createFollower(parts: FollowerParts): Follower {
         await standBack(sinceNs, signal);
         if (signal.aborted) return;
         behindNs = undefined;
-        const { isMore, taken, setAside } = await work.turn();
+        const { isMore, setAside } = await work.turn();
         failure = undefined;
         // It has not caught up since then: after STAND_BACK_MS_MAX it no longer stands back until it has.
         if (isMore) behindNs = sinceNs;
@@ -71,8 +73,8 @@ export function createFollower(parts: FollowerParts): Follower {
           telemetry.warn(`${name}: events are set aside`, { count: setAside.length, ...first });
         }
         if (isMore) return 'more';
-        // Events that arrive one by one are taken together: a portion costs as much as many events.
-        if (taken > 0) await wait(clock, GATHER_MS, signal);
+        // Events that arrive one by one are taken together: a turn costs as much as many events.
+        await wait(clock, gatherMs, signal);
         return undefined;
       },
       onFailure({ error, failuresInARow, nextTurnInMs }) {

@@ -13,7 +13,7 @@ import { chunkOf, segmentOf } from '../testing/memory-pieces.ts';
 import { eventsOf } from '../testing/searched-events.ts';
 
 /** Some of each. */
-function piecesOf(events: readonly QueriedEvent[], cuts: readonly number[]): Searched[] {
+function piecesOf(events: readonly (QueriedEvent | undefined)[], cuts: readonly number[]): Searched[] {
   const ends = [...new Set([...cuts.filter((cut) => cut < events.length), events.length])].sort(
     (a, b) => a - b,
   );
@@ -27,12 +27,13 @@ function piecesOf(events: readonly QueriedEvent[], cuts: readonly number[]): Sea
 }
 
 async function find(
-  events: readonly QueriedEvent[],
+  events: readonly (QueriedEvent | undefined)[],
   pieces: readonly Searched[],
   asked: Partial<Question>,
   gatheredMax?: number,
 ): Promise<Found> {
-  const read = (indexes: readonly number[]) => new Map(indexes.map((index) => [index, events[index]!]));
+  const read = (indexes: readonly number[]) =>
+    new Map(indexes.flatMap((index) => (events[index] ? [[index, events[index]] as const] : [])));
   const deadline = { throwIfPassed() {}, signal: new AbortController().signal } as never;
   const answerer = new Answerer(
     pieces,
@@ -95,5 +96,20 @@ test('pages lead on and back through the same events, whatever the order', async
           .toReversed(),
       );
     }
+  }
+});
+
+test('events whose content is removed are found by no question', async () => {
+  const all = eventsOf(fc.sample(said, 40));
+  const events = all.map((event, i) => (i % 3 === 0 ? undefined : event));
+  const pieces = piecesOf(events, [9, 21]);
+  const everyKind: Partial<Question> = { filters: { kinds: ['Event', 'Notice'] } };
+  for (const asked of [{}, everyKind, ...fc.sample(question, 60)]) {
+    const expected = expectedOf(
+      events.filter((event) => event !== undefined),
+      asked,
+    );
+    requireSame(expected, await find(events, pieces, asked), asked);
+    requireSame(expected, await find(events, pieces, asked, 0), asked);
   }
 });

@@ -115,12 +115,14 @@ class Planner {
 
   visible({ kinds, classifications }: SearchFilters): Plan {
     const asked = kinds?.length ? kinds : ['Event'];
-    return traits(
+    const numbers = traitsWith(
       ({ kind, classification }) =>
         asked.includes(kind) &&
         this.#visible.includes(classification) &&
         (!classifications?.length || classifications.includes(classification)),
     );
+    // Also where all are asked for: docs without content have none.
+    return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
   }
 
   filters(filters: SearchFilters): Plan {
@@ -364,8 +366,12 @@ function any(asked: readonly string[] | undefined, planFor: (text: string) => Pl
   return asked === undefined || asked.length === 0 ? ALL : or(asked.map(planFor));
 }
 
+function traitsWith(isAsked: (traits: Traits) => boolean): number[] {
+  return [...ALL_TRAITS.keys()].filter((number) => isAsked(ALL_TRAITS[number]!));
+}
+
 function traits(isAsked: (traits: Traits) => boolean): Plan {
-  const numbers = [...ALL_TRAITS.keys()].filter((number) => isAsked(ALL_TRAITS[number]!));
+  const numbers = traitsWith(isAsked);
   if (numbers.length === ALL_TRAITS.length) return ALL;
   return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
 }

@@ -53,7 +53,7 @@ export class BlockCache {
   blocksOf(tenant: TenantId, segment: number, keys: BlockKeys): Blocks {
     return {
       read: <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T> => {
-        const name = `${segment} ${block}`;
+        const name = `${tenant} ${segment} ${block}`;
         const kept = this.#kept.get(name);
         if (kept !== undefined) {
           this.#kept.delete(name);

@@ -7,7 +7,7 @@ import type { Found, IndexState, Question } from '../../../events/event-index.ts
 import { Answerer, type Stopping } from '../search/answer.ts';
 import { Segment } from '../segments/segment.ts';
 import { FOOTER_BLOCK, type Footer, FORMAT } from '../segments/segment-format.ts';
-import { BlockCache } from './block-cache.ts';
+import { BlockCache, DamagedSegment } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import type { IndexedLog, SegmentStore } from './segment-store.ts';
@@ -16,8 +16,9 @@ import { Tails } from './tails.ts';
 /** A longer tail is not read: answers end there then, and say so. */
 const TAIL_EVENTS_MAX = 65_536;
 
-/** Of the texts of a tail. */
-const TAIL_BYTES_MAX = 4 * 1024 * 1024;
+/** Beyond either of them, a segment of a tail is overdue: its events are large, or a segment was discarded. */
+const TAIL_EVENTS = 4096;
+const TAIL_BYTES = 4 * 1024 * 1024;
 
 export interface SearchesOptions {
   /** So many that match are gathered and sorted; of more the order is walked. */
@@ -64,8 +65,8 @@ export class Searches {
     const answerer = new Answerer([...segments, ...tail.pieces], question, log, stopping, gatheredMax);
     const answer = await answerer.answer(totalMax);
     const state = await this.#stateOf(tenant, manifest, head, end, nowMs);
-    const isCut = segments.length < (manifest?.segments.length ?? 0);
-    return { found: { ...answer, state }, isTailHeavy: isCut || tail.bytes > TAIL_BYTES_MAX };
+    const isTailHeavy = end - from > TAIL_EVENTS || tail.bytes > TAIL_BYTES;
+    return { found: { ...answer, state }, isTailHeavy };
   }
 
   async state(tenant: TenantId, nowMs: number): Promise<IndexState> {
@@ -97,14 +98,16 @@ export class Searches {
     return event === undefined ? 0 : Math.max(0, nowMs - Date.parse(event.receivedAt));
   }
 
-  async #open(tenant: TenantId, listed: readonly ListedSegment[]): Promise<Segment[]> {
-    if (listed.length === 0) return [];
+  async #open(tenant: TenantId, all: readonly ListedSegment[]): Promise<Segment[]> {
+    if (all.length === 0) return [];
     const keys = await this.#keysOf(tenant);
-    const own = await this.#ofThisLog(tenant, listed);
+    const own = await this.#ofThisLog(tenant, all);
     return Promise.all(
-      own.map(async ({ id }) => {
-        const blocks = this.#cache.blocksOf(tenant, id, keys);
-        return new Segment(await blocks.read(FOOTER_BLOCK, undefined, footerIn), blocks);
+      own.map(async (listed) => {
+        const blocks = this.#cache.blocksOf(tenant, listed.id, keys);
+        const footer = await blocks.read(FOOTER_BLOCK, undefined, footerIn);
+        if (!isOf(footer, tenant, listed)) throw new DamagedSegment(listed.id, FOOTER_BLOCK);
+        return new Segment(footer, blocks);
       }),
     );
   }
@@ -127,8 +130,16 @@ export class Searches {
   }
 }
 
-export function footerIn(raw: Buffer): Footer {
-  const footer = parseJson(raw.toString('utf8')) as Footer;
+/** A footer as it is stored: it also says whose it is. */
+type StoredFooter = Footer & { readonly tenant: TenantId };
+
+export function footerIn(raw: Buffer): StoredFooter {
+  const footer = parseJson(raw.toString('utf8')) as StoredFooter;
   if (footer.format !== FORMAT) throw new Error(`a segment of the index has the format ${footer.format}`);
   return footer;
+}
+
+/** Whether a manifest lists it as what it is. */
+function isOf(footer: StoredFooter, tenant: TenantId, { firstIndex, docs }: ListedSegment): boolean {
+  return footer.tenant === tenant && footer.firstIndex === firstIndex && footer.docs === docs;
 }

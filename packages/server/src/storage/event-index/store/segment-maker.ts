@@ -11,7 +11,7 @@ import { NO_SUCH_EVENT } from '../index-letter.ts';
 import { mergeSegments } from '../segments/merge.ts';
 import { Segment } from '../segments/segment.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
-import { FOOTER_BLOCK } from '../segments/segment-format.ts';
+import { FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
 import { BlockKeys, decodeBlock } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { footerIn } from './searches.ts';
@@ -140,8 +140,13 @@ export class SegmentMaker {
     await this.#swap(tenant, manifest, { ...manifest, segments: manifest.segments.slice(0, at), replaced });
   }
 
-  /** Until a merge that runs has ended. */
+  /** Until all is merged. */
   async settle(): Promise<void> {
+    await this.#merging;
+  }
+
+  /** A merge that runs is given up. */
+  async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#merging;
   }
@@ -184,7 +189,7 @@ export class SegmentMaker {
     end: number,
     setAside: SetAside[],
   ): Promise<ListedSegment> {
-    const { store, log, onUnread } = this.#parts;
+    const { log, onUnread } = this.#parts;
     const keys = new BlockKeys(await log.secret(tenant));
     let bytes = 0;
     const builder = new SegmentBuilder(from, end - from);
@@ -205,19 +210,27 @@ export class SegmentMaker {
       next += portion.length;
       await pauseForOthers();
     }
-    const output = new SegmentOutput(tenant, await store.newSegment(), {
-      store,
-      keys,
-      random: this.#parts.random,
-    });
-    const footer = builder.write(output.take, next - from);
-    await output.end(footer);
-    return {
-      id: output.id,
-      firstIndex: from,
-      docs: next - from,
-      lastLeaf: Buffer.from(lastLeaf!).toString('hex'),
-    };
+    const docs = next - from;
+    const id = await this.#put(tenant, keys, async ({ take }) => builder.write(take, docs));
+    return { id, firstIndex: from, docs, lastLeaf: Buffer.from(lastLeaf!).toString('hex') };
+  }
+
+  /** The number of a segment that is in the store; nothing of it is left there if it could not be made. */
+  async #put(
+    tenant: TenantId,
+    keys: BlockKeys,
+    write: (output: SegmentOutput) => Promise<Footer>,
+  ): Promise<number> {
+    const { store, random } = this.#parts;
+    const output = new SegmentOutput(tenant, await store.newSegment(), { store, keys, random });
+    try {
+      await output.end(await write(output));
+    } catch (error) {
+      // If that fails, too, it is removed with others that no manifest lists.
+      await Promise.resolve(store.remove(tenant, output.id)).catch(() => {});
+      throw error;
+    }
+    return output.id;
   }
 
   /** Merges what can be, behind all that is made meanwhile. */
@@ -252,22 +265,24 @@ export class SegmentMaker {
     const { store, log } = this.#parts;
     const keys = new BlockKeys(await log.secret(tenant));
     const segments = await Promise.all(group.map(({ id }) => openUncached(tenant, id, store, keys)));
-    const output = new SegmentOutput(tenant, await store.newSegment(), {
-      store,
-      keys,
-      random: this.#parts.random,
-    });
+    const id = await this.#put(tenant, keys, (output) =>
+      mergeSegments(segments, output.take, this.#pausing(output)),
+    );
+    const docs = group.reduce((sum, each) => sum + each.docs, 0);
+    return { id, firstIndex: group[0]!.firstIndex, docs, lastLeaf: group.at(-1)!.lastLeaf };
+  }
+
+  /** Lets others have their turn, and ends a merge that is told to stop. */
+  #pausing(output: SegmentOutput): () => Promise<void> {
     const { clock } = this.#parts;
     let pausedNs = clock.monotonicNs();
-    const footer = await mergeSegments(segments, output.take, async () => {
+    return async () => {
+      if (this.#isStopped) throw new Error('the merge was stopped');
       if (output.isFull) await output.flush();
       if (clock.monotonicNs() - pausedNs < MERGE_NS_MAX) return;
       await pauseForOthers();
       pausedNs = clock.monotonicNs();
-    });
-    await output.end(footer);
-    const { firstIndex } = group[0]!;
-    return { id: output.id, firstIndex, docs: footer.docs, lastLeaf: group.at(-1)!.lastLeaf };
+    };
   }
 
   /** Others may have been added meanwhile. */

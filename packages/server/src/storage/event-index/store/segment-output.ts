@@ -45,7 +45,7 @@ export class SegmentOutput {
   }
 
   async end(footer: Footer): Promise<void> {
-    this.#add(FOOTER_BLOCK, Buffer.from(JSON.stringify(footer)), undefined);
+    this.#add(FOOTER_BLOCK, Buffer.from(JSON.stringify({ ...footer, tenant: this.#tenant })), undefined);
     await this.flush();
   }
 

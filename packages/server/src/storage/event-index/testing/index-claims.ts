@@ -254,6 +254,26 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'a segment that a manifest lists for another tenant, or for another range, is not read',
+    withIndex(async (index, { making: { store } }) => {
+      await index.append('acme', notes(7));
+      await index.append('other', notes(7, 'hidden'));
+      await index.follow();
+      const [own, others] = [(await store.manifest('acme'))!, (await store.manifest('other'))!];
+      const relisted = async (change: Partial<Manifest['segments'][number]>) => {
+        const { version } = (await store.manifest('acme'))!;
+        const segments = [{ ...own.segments[0]!, ...change }];
+        await store.swap('acme', version, { ...own, segments, version: version + 1 });
+        await assert.rejects(new TestIndex(index.backend).find('acme', asking('hidden')), DamagedSegment);
+      };
+      await relisted({ id: others.segments[0]!.id });
+      const { leaf } = index.backend.making.log;
+      const lastLeaf = Buffer.from((await leaf.call(index.backend.making.log, 'acme', 3))!).toString('hex');
+      await relisted({ docs: 4, lastLeaf });
+    }),
+  );
+
+  test(
     'segments of a log that was put back are left out, and made again',
     withIndex(async (index, { making: { store } }) => {
       await index.append('acme', notes(22));

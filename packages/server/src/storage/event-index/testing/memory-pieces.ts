@@ -7,16 +7,22 @@ import type { Footer } from '../segments/segment-format.ts';
 import type { Searched } from '../segments/searched.ts';
 import { TailChunk } from '../search/tail-chunk.ts';
 
-export function chunkOf(events: readonly QueriedEvent[], firstIndex: number): Searched {
+/** Undefined: an event whose content is removed. */
+type Logged = QueriedEvent | undefined;
+
+export function chunkOf(events: readonly Logged[], firstIndex: number): Searched {
   const chunk = new TailChunk(firstIndex, events.length);
   for (const event of events) chunk.add(event);
   return chunk.searched();
 }
 
 /** With a look at what its blocks are. */
-export function segmentOf(events: readonly QueriedEvent[], firstIndex: number): MemorySegment {
+export function segmentOf(events: readonly Logged[], firstIndex: number): MemorySegment {
   const builder = new SegmentBuilder(firstIndex, events.length);
-  for (const [doc, event] of events.entries()) builder.add(event, doc);
+  for (const [doc, event] of events.entries()) {
+    if (event === undefined) builder.addAbsent(doc);
+    else builder.add(event, doc);
+  }
   const blocks: Buffer[] = [];
   const footer = builder.write((raw) => blocks.push(raw));
   return new MemorySegment(footer, blocks);

@@ -52,7 +52,7 @@ serveThread<MakerMessage | HeldMessage>({
     }
   },
   async stop() {
-    await maker.settle();
+    await maker.stop();
     await database[Symbol.asyncDispose]();
   },
 });

@@ -66,7 +66,7 @@ serveThread<MakerMessage>({
     }
   },
   async stop() {
-    await maker.settle();
+    await maker.stop();
     letters[Symbol.dispose]();
     db.close();
     journal.close();

@@ -22,6 +22,13 @@ export class JournalEvents implements IndexedLog {
   readonly #head: StatementSync;
   readonly #leaf: StatementSync;
   readonly #heads: StatementSync;
+  readonly #newHeads: StatementSync;
+  readonly #lastEntry: StatementSync;
+  /** The last row of entries that is in `known`. */
+  #position: number | undefined;
+  /** Where each log ends, and where its segments did when it was last looked. */
+  readonly #known = new Map<TenantId, number>();
+  readonly #indexed = new Map<TenantId, number>();
   readonly #manifest: (tenant: TenantId) => Manifest | undefined;
 
   constructor(
@@ -37,20 +44,37 @@ export class JournalEvents implements IndexedLog {
     const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
     this.#head = journal.prepare(`SELECT (${head}) AS last FROM tenants WHERE tenant_id = ?`);
     this.#heads = journal.prepare(`SELECT tenant_id, (${head}) AS last FROM tenants`);
+    this.#newHeads = journal.prepare(
+      `SELECT tenant_id, max(leaf_index) AS last FROM entries JOIN tenants USING (tenant)
+       WHERE entries.id > ? AND entries.id <= ? AND leaf_index <= ${Number.MAX_SAFE_INTEGER} GROUP BY tenant`,
+    );
+    this.#lastEntry = journal.prepare('SELECT max(id) AS last FROM entries');
     this.#leaf = journal.prepare(
       'SELECT leaf FROM entries WHERE leaf_index = ? AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?)',
     );
   }
 
+  /** What is new is read each time, and the ends of all logs once. */
   behind(events: number): LogBehind[] {
-    return this.#heads.all().flatMap((row) => {
-      if (row['last'] === null) return [];
-      const tenant = textIn(row, 'tenant_id');
-      const head = numberOf(row, 'last') + 1;
-      if (head < events) return [];
+    this.#readHeads();
+    const found: LogBehind[] = [];
+    for (const [tenant, head] of this.#known) {
+      if (head - (this.#indexed.get(tenant) ?? 0) < events) continue;
       const indexed = endOf(this.#manifest(tenant)?.segments ?? []);
-      return head - indexed >= events ? [{ tenant, head, indexed }] : [];
-    });
+      this.#indexed.set(tenant, indexed);
+      if (head - indexed >= events) found.push({ tenant, head, indexed });
+    }
+    return found;
+  }
+
+  #readHeads(): void {
+    const isFirst = this.#position === undefined;
+    const last = this.#lastEntry.get();
+    const position = last?.['last'] === null || last === undefined ? 0 : numberOf(last, 'last');
+    const rows = isFirst ? this.#heads.all() : this.#newHeads.all(this.#position!, position);
+    for (const row of rows)
+      if (row['last'] !== null) this.#known.set(textIn(row, 'tenant_id'), numberOf(row, 'last') + 1);
+    this.#position = position;
   }
 
   head(tenant: TenantId): number {

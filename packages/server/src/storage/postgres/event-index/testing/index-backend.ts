@@ -26,7 +26,7 @@ export async function openPostgresIndex(): Promise<IndexBackend> {
 export async function indexAt(url: string): Promise<IndexBackend> {
   const storage = await openPostgresStorage({
     url,
-    logOrigin: 'index.test',
+    logOrigin: undefined,
     streams: { sealAfter: { ms: 86_400_000 }, sealAfterEvents: 1_000_000 },
     clock,
     random,
