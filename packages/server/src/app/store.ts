@@ -60,8 +60,6 @@ import type { Overrides, Surroundings } from './surroundings.ts';
 
 /** Appending counts as busy for this long after a pool had to wait for the previous one. */
 const PRESSED_MS = 100;
-/** Events are found before they are in a segment, so nobody waits for one. */
-const INDEX_GATHER_MS = 500;
 
 export interface Store {
   readonly storage: LateStorage;
@@ -125,7 +123,6 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     random,
     telemetry,
     isPressed: () => sequencer.figures().pressedMsAgo < PRESSED_MS,
-    gatherMs: INDEX_GATHER_MS,
   });
   const sequencer = createSequencer({
     writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),

@@ -39,12 +39,12 @@ test('it goes on at once while there is more', async () => {
 });
 
 test('what arrives one by one is gathered, and nobody need wake it', async () => {
-  assert.deepEqual(await turnsOf([{ ...TURN, isMore: false, taken: 1 }]), [0, 1050]);
+  assert.deepEqual(await turnsOf([{ ...TURN, isMore: false, taken: 1 }]), [0, 1500]);
 });
 
 test('it stands back while appending has all hands full', async () => {
   const one = { ...TURN, isMore: false };
-  assert.deepEqual(await turnsOf([one, one], (ms) => ms < 700), [700, 1750, 2800]);
+  assert.deepEqual(await turnsOf([one, one], (ms) => ms < 700), [700, 2200, 3700]);
 });
 
 test('it stands back for two seconds at most, and not at all when it is behind', async () => {

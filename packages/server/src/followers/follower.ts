@@ -17,8 +17,6 @@ export interface FollowerParts {
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
   /** Whether appending is busy; undefined: never. */
   readonly isPressed?: () => boolean;
-  /** How long events are gathered before the next turn; undefined: for a moment. */
-  readonly gatherMs?: number;
 }
 
 export interface Follower extends AsyncDisposable {
@@ -32,7 +30,8 @@ export interface Follower extends AsyncDisposable {
 
 /** It also looks without a wake-up, for events that another process appended, or that came while it failed. */
 const PACE_MS = 1000;
-const GATHER_MS = 50;
+/** Events are found before they are in a segment, so nobody waits for one. */
+const GATHER_MS = 500;
 /**
  * A caller waits for an append and nobody for a follower: so it may wait for so long, and looks again so often. Well below
  * the five seconds that views may be behind.
@@ -43,7 +42,7 @@ const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 
 export function createFollower(parts: FollowerParts): Follower {
-  const { name, work, clock, random, telemetry, isPressed = () => false, gatherMs = GATHER_MS } = parts;
+  const { name, work, clock, random, telemetry, isPressed = () => false } = parts;
   let failure: unknown;
   let loop: Loop | undefined;
   /** The time of the first wake-up since it last caught up. */
@@ -74,7 +73,7 @@ export function createFollower(parts: FollowerParts): Follower {
         }
         if (isMore) return 'more';
         // Events that arrive one by one are taken together: a turn costs as much as many events.
-        await wait(clock, gatherMs, signal);
+        await wait(clock, GATHER_MS, signal);
         return undefined;
       },
       onFailure({ error, failuresInARow, nextTurnInMs }) {

@@ -267,8 +267,8 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
         await assert.rejects(new TestIndex(index.backend).find('acme', asking('hidden')), DamagedSegment);
       };
       await relisted({ id: others.segments[0]!.id });
-      const { leaf } = index.backend.making.log;
-      const lastLeaf = Buffer.from((await leaf.call(index.backend.making.log, 'acme', 3))!).toString('hex');
+      const leaf = await index.backend.making.log.leaf('acme', 3);
+      const lastLeaf = Buffer.from(leaf!).toString('hex');
       await relisted({ docs: 4, lastLeaf });
     }),
   );
