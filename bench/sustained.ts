@@ -8,7 +8,7 @@ import { ADMIN_KEY, applyLoad, startService, startSteadyLoad } from './processes
 import type { SteadyLoadSeen } from './processes/steady-load.ts';
 
 const HOLD_MS = Number(process.env['BENCH_HOLD_MS'] ?? 20_000);
-/** Events that arrive meanwhile are not found yet where the index cannot keep up. */
+/** A longer lag means that the index cannot keep up. */
 const LAG_MS_MAX = 1000;
 const DIFFERENT_EVENTS_MAX = 100_000;
 const BURST_MS = 4000;

@@ -58,7 +58,7 @@ export class Answerer {
 
   async answer(totalMax = LIMITS.listExactTotalMax): Promise<Omit<Found, 'state'>> {
     const { query, filters, sight, isScored, aggregations } = this.#question;
-    const found = await findIn(this.#pieces, planOf(query, filters, sight));
+    const found = await findIn(this.#pieces, planOf(query, filters, sight), this.#deadline);
     const total = await totalOf(found, this.#looker, totalMax);
     const weighed = isScored ? await this.#weigh() : [];
     const rows = await this.#page(found, weighed);
@@ -133,7 +133,7 @@ export class Answerer {
   async #weigh(): Promise<WeighedTerm[]> {
     const { query, sight } = this.#question;
     const countOf = async (plan: Plan) => {
-      const found = await findIn(this.#pieces, plan);
+      const found = await findIn(this.#pieces, plan, this.#deadline);
       return found.reduce((sum, { possible }) => sum + possible.count, 0);
     };
     const counts = new Map<string, number>();

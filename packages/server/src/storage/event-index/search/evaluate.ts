@@ -16,24 +16,26 @@ export interface Finding {
   readonly possible: DocSet;
 }
 
-export async function evaluate(plan: Plan, segment: Searched): Promise<Finding> {
+/** `check` throws when the time for the search is over. */
+export async function evaluate(plan: Plan, segment: Searched, check: () => void): Promise<Finding> {
+  check();
   switch (plan.of) {
     case 'All':
       return exactly(DocSet.all(segment.docs));
     case 'None':
       return exactly(DocSet.none(segment.docs));
     case 'And':
-      return combined(await evaluateAll(plan.plans, segment), (a, b) => a.and(b));
+      return combined(await evaluateAll(plan.plans, segment, check), (a, b) => a.and(b));
     case 'Or':
-      return combined(await evaluateAll(plan.plans, segment), (a, b) => a.or(b));
+      return combined(await evaluateAll(plan.plans, segment, check), (a, b) => a.or(b));
     case 'Not': {
-      const { sure, possible } = await evaluate(plan.plan, segment);
+      const { sure, possible } = await evaluate(plan.plan, segment, check);
       return sure === possible ? exactly(sure.not()) : { sure: possible.not(), possible: sure.not() };
     }
     case 'Between': {
       const [{ sure }, { possible }] = await Promise.all([
-        evaluate(plan.sure, segment),
-        evaluate(plan.possible, segment),
+        evaluate(plan.sure, segment, check),
+        evaluate(plan.possible, segment, check),
       ]);
       return sure.count === possible.count ? exactly(possible) : { sure, possible };
     }
@@ -64,8 +66,8 @@ function exactly(docs: DocSet): Finding {
   return { sure: docs, possible: docs };
 }
 
-function evaluateAll(plans: readonly Plan[], segment: Searched): Promise<Finding[]> {
-  return Promise.all(plans.map((plan) => evaluate(plan, segment)));
+function evaluateAll(plans: readonly Plan[], segment: Searched, check: () => void): Promise<Finding[]> {
+  return Promise.all(plans.map((plan) => evaluate(plan, segment, check)));
 }
 
 function combined(findings: readonly Finding[], combine: (a: DocSet, b: DocSet) => DocSet): Finding {

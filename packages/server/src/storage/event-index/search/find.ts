@@ -19,8 +19,13 @@ export interface PieceFound {
   readonly possible: DocSet;
 }
 
-export async function findIn(pieces: readonly Searched[], plan: Plan): Promise<PieceFound[]> {
-  return Promise.all(pieces.map(async (of) => ({ of, ...(await evaluate(plan, of)) })));
+export async function findIn(
+  pieces: readonly Searched[],
+  plan: Plan,
+  stopping: Stopping,
+): Promise<PieceFound[]> {
+  const check = () => stopping.throwIfPassed();
+  return Promise.all(pieces.map(async (of) => ({ of, ...(await evaluate(plan, of, check)) })));
 }
 
 /** Of all pieces together: exact up to the limit, one more past it. */

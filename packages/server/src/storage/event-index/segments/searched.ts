@@ -48,7 +48,7 @@ export interface PlacesInDocs {
 
 export type VisitEntry = (entry: TermEntry) => boolean;
 
-/** A term, and how many docs have it; whoever found it knows where they are. */
+/** A term, and how many docs have it. The piece that gave it knows where they are. */
 export interface TermEntry {
   readonly term: string;
   readonly count: number;

@@ -60,18 +60,26 @@ export class SegmentBuilder {
     this.#unread.push(doc);
   }
 
+  /** Throws for what is no event, as an altered row may be: then the doc is found by nothing. */
   add(event: QueriedEvent, doc: number): void {
     const { classification, kind, outcome, action, actor, resource } = event;
     const { actorType, userId, serviceId, userName, serviceName } = actor;
     const columns = this.columns;
     const { atMs, atNs } = momentOf(event.timestamp);
+    const receivedMs = Date.parse(event.receivedAt);
+    if (![atMs, atNs, receivedMs].every(Number.isSafeInteger)) throw new Error('it has no time');
+    const areTexts = isText(action) && isText(resource.resourceType);
+    if (
+      !areTexts ||
+      ![userId, serviceId, userName, serviceName].every((text) => text === undefined || isText(text))
+    )
+      throw new Error('it has no text where one must be');
+    const traits = traitsNumber({ classification, kind, outcome, actorType });
+    columns.eventId.set(eventIdBytes(event.eventId), doc * EVENT_ID_BYTES);
+    this.#terms.add(event, doc);
     columns.atMs[doc] = atMs;
     columns.atNs[doc] = atNs;
-    columns.receivedMs[doc] = Date.parse(event.receivedAt);
-    const traits = traitsNumber({ classification, kind, outcome, actorType });
-    columns.traits[doc] = traits;
-    this.sections.facts.addTo(this.#termOfTraits(traits), doc);
-    columns.eventId.set(eventIdBytes(event.eventId), doc * EVENT_ID_BYTES);
+    columns.receivedMs[doc] = receivedMs;
     columns.action[doc] = this.#valueOf('action', action).number;
     columns.resourceType[doc] = this.#valueOf('resourceType', resource.resourceType).number;
     const name = userName ?? serviceName;
@@ -82,7 +90,9 @@ export class SegmentBuilder {
       value.label = { text: name, doc };
       if (classification !== 'Secret') value.openLabel = { text: name, doc };
     }
-    this.#terms.add(event, doc);
+    // Last: a doc without traits is found by nothing.
+    columns.traits[doc] = traits;
+    this.sections.facts.addTo(this.#termOfTraits(traits), doc);
   }
 
   /** The first `docs` of them. */
@@ -137,6 +147,11 @@ export class SegmentBuilder {
     for (let doc = 0; doc < docs.length; doc++) docs[doc] = numbers[docs[doc]!]!;
     return values.map(({ text, label, openLabel }) => ({ text, label, openLabel }));
   }
+}
+
+/** As its type says; but somebody may have changed the row. */
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }
 
 function oneWord(text: string): [WordBytes, number] {

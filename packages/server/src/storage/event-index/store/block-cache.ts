@@ -76,7 +76,7 @@ export class BlockCache {
   ): Promise<unknown> {
     const reading = this.#stored(place)
       .then((stored) => {
-        const { raw, value } = decoded(stored, place, keys, decode);
+        const { raw, value } = decodeOrDamaged(stored, place, keys, decode);
         this.#keep(name, value, raw.length * DECODED);
         return value;
       })
@@ -122,7 +122,7 @@ export class BlockCache {
   }
 }
 
-function decoded<T>(
+export function decodeOrDamaged<T>(
   stored: Buffer,
   place: BlockPlace,
   keys: BlockKeys,

@@ -2,8 +2,10 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Question } from '../../../events/event-index.ts';
+import type { Awaitable } from '../segments/searched.ts';
 import { DamagedSegment } from './block-cache.ts';
 import type { Searches } from './searches.ts';
+import type { SegmentMaker } from './segment-maker.ts';
 
 /** Anything but zero stops the search that was given it. */
 export type StopFlag = Int32Array;
@@ -24,7 +26,7 @@ export type MakerMessage =
   | { readonly verb: 'Build'; readonly tenant: TenantId }
   | { readonly verb: 'Discard'; readonly tenant: TenantId; readonly segment: number }
   | { readonly verb: 'IndexAgain'; readonly tenant: TenantId; readonly index: number }
-  /** Whether the index of any tenant is being made anew. */
+  /** Whether the index of any tenant is being rebuilt. */
   | { readonly verb: 'IsBuilding' }
   /** Why the segments that were there are thrown away; undefined if they are not. */
   | { readonly verb: 'Discarded' };
@@ -59,5 +61,35 @@ export async function answerSearch(
     if (!(error instanceof DamagedSegment)) throw error;
     const damaged: Damaged = { damaged: error.segment };
     return { value: damaged };
+  }
+}
+
+/** What else a thread that makes segments knows. */
+export interface Making {
+  readonly maker: SegmentMaker;
+  readonly isBuilding: () => Awaitable<boolean>;
+  /** Why the segments that were there are thrown away. */
+  readonly discarded?: string | undefined;
+}
+
+export async function answerMaker(
+  { maker, isBuilding, discarded }: Making,
+  message: MakerMessage,
+): Promise<{ readonly value: unknown }> {
+  switch (message.verb) {
+    case 'Turn':
+      return { value: await maker.turn() };
+    case 'Hint':
+      return { value: maker.hint(message.tenant) };
+    case 'Discard':
+      return { value: await maker.discard(message.tenant, message.segment) };
+    case 'Build':
+      return { value: await maker.build(message.tenant) };
+    case 'IndexAgain':
+      return { value: await maker.indexAgain(message.tenant, message.index) };
+    case 'IsBuilding':
+      return { value: await isBuilding() };
+    case 'Discarded':
+      return { value: discarded };
   }
 }

@@ -1,5 +1,5 @@
 // Makes segments of what logs have beyond them, and one of many where enough neighbours are of a size. Blocks are in the store
-// before a manifest lists them, and go some time after it does not: whoever is killed in between leaves nothing that is read.
+// before a manifest lists them, and go some time after it does not: a maker that is killed in between leaves nothing that is read.
 
 import type { TenantId } from '@tallystick/contract';
 import type { BuildStep } from '../../../events/event-index.ts';
@@ -12,7 +12,9 @@ import { mergeSegments } from '../segments/merge.ts';
 import { Segment } from '../segments/segment.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
 import { FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
-import { BlockKeys, decodeBlock } from './block-codec.ts';
+import type { Section } from '../segments/terms.ts';
+import { DamagedSegment, decodeOrDamaged } from './block-cache.ts';
+import { BlockKeys } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { footerIn } from './searches.ts';
 import { SegmentOutput } from './segment-output.ts';
@@ -79,13 +81,22 @@ export class SegmentMaker {
     this.#heavy.clear();
     const setAside: SetAside[] = [];
     let taken = 0;
-    for (const log of behind) taken += await this.#make(log, setAside);
+    let failure: { readonly error: unknown } | undefined;
+    for (const log of behind) {
+      try {
+        taken += await this.#make(log, setAside);
+      } catch (error) {
+        // The others do not suffer from it.
+        failure ??= { error };
+      }
+    }
+    if (failure !== undefined) throw failure.error;
     return { isMore: behind.length > 0, taken, setAside };
   }
 
   /**
-   * The next segment of an index that is made anew; with the last one they take the place of those that have answered. What
-   * is in the tail needs no making.
+   * Makes the next segment of a rebuild; after the last one, the new segments replace the old ones. The tail needs no
+   * segments.
    */
   async build(tenant: TenantId): Promise<BuildStep> {
     const { store, log } = this.#parts;
@@ -112,7 +123,8 @@ export class SegmentMaker {
   async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
     const [logged] = await this.#parts.log.between(tenant, index, index + 1, READ_BYTES_MAX);
     if (logged === undefined) return NO_SUCH_EVENT;
-    if (logged.fault !== undefined) return logged.fault;
+    const fault = addTo(new SegmentBuilder(index, 1), logged, index);
+    if (fault !== undefined) return fault;
     const manifest = await this.#parts.store.manifest(tenant);
     const listed = manifest?.segments.find(
       ({ firstIndex, docs }) => index >= firstIndex && index < firstIndex + docs,
@@ -233,7 +245,7 @@ export class SegmentMaker {
     return output.id;
   }
 
-  /** Merges what can be, behind all that is made meanwhile. */
+  /** Merges what can be merged, between the segments that are made. */
   #merge(tenant: TenantId): void {
     this.#unmerged.add(tenant);
     if (this.#merging !== undefined) return;
@@ -257,7 +269,12 @@ export class SegmentMaker {
     const manifest = await this.#parts.store.manifest(tenant);
     const group = mergeable(manifest?.segments ?? [], this.#sizes);
     if (group === undefined) return false;
-    await this.#listMerged(tenant, group, await this.#merged(tenant, group));
+    try {
+      await this.#listMerged(tenant, group, await this.#merged(tenant, group));
+    } catch (error) {
+      if (!(error instanceof DamagedSegment)) throw error;
+      await this.discard(tenant, error.segment);
+    }
     return true;
   }
 
@@ -285,7 +302,7 @@ export class SegmentMaker {
     };
   }
 
-  /** Others may have been added meanwhile. */
+  /** Others may have been added since. */
   async #listMerged(tenant: TenantId, group: readonly ListedSegment[], merged: ListedSegment): Promise<void> {
     const { store } = this.#parts;
     for (;;) {
@@ -329,13 +346,15 @@ function addTo(
   from: number,
 ): string | undefined {
   const doc = index - from;
-  if (fault !== undefined) {
-    builder.addUnread(doc);
-    return fault;
+  let reason = fault;
+  try {
+    if (event !== undefined) builder.add(event, doc);
+    else if (fault === undefined) builder.addAbsent(doc);
+  } catch (error) {
+    reason = error instanceof Error ? error.message : String(error);
   }
-  if (event === undefined) builder.addAbsent(doc);
-  else builder.add(event, doc);
-  return undefined;
+  if (reason !== undefined) builder.addUnread(doc);
+  return reason;
 }
 
 async function openUncached(
@@ -344,19 +363,12 @@ async function openUncached(
   store: SegmentStore,
   keys: BlockKeys,
 ): Promise<Segment> {
-  const read = async (block: number) => {
+  const read = async <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T) => {
     const [stored] = await store.get(tenant, [{ segment, block }]);
-    if (stored === undefined)
-      throw new Error(`block ${block} of segment ${segment} of the index is not there`);
-    return stored;
+    if (stored === undefined) throw new DamagedSegment(segment, block);
+    return decodeOrDamaged(stored, { tenant, segment, block, section }, keys, decode).value;
   };
-  const footer = footerIn(
-    decodeBlock(await read(FOOTER_BLOCK), { tenant, segment, block: FOOTER_BLOCK, section: undefined }, keys),
-  );
-  return new Segment(footer, {
-    read: async (block, section, decode) =>
-      decode(decodeBlock(await read(block), { tenant, segment, block, section }, keys)),
-  });
+  return new Segment(await read(FOOTER_BLOCK, undefined, footerIn), { read });
 }
 
 /** Neighbours of a size, the smallest first; undefined where there are not enough. */

@@ -107,7 +107,7 @@ function add(tail: Tail, { index, event, leaf, bytes }: LoggedEvent): void {
     last = new TailChunk(index, CHUNK_EVENTS);
     tail.chunks.push(last);
   }
-  last.add(event);
+  addOrPassOver(last, event);
   tail.lastLeaf = leaf;
   tail.bytes += bytes;
 }
@@ -119,4 +119,13 @@ function endOf(chunks: readonly TailChunk[], from: number): number {
 
 function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
   return a !== undefined && b !== undefined && Buffer.compare(a, b) === 0;
+}
+
+/** One that cannot be indexed keeps its place, and is found by nothing. */
+function addOrPassOver(chunk: TailChunk, event: LoggedEvent['event']): void {
+  try {
+    chunk.add(event);
+  } catch {
+    chunk.add(undefined);
+  }
 }

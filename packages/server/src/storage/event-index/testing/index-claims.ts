@@ -11,8 +11,10 @@ import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { NO_SUCH_EVENT } from '../index-letter.ts';
 import { DamagedSegment } from '../store/block-cache.ts';
 import type { Manifest } from '../store/manifest.ts';
-import type { SegmentStore } from '../store/segment-store.ts';
+import { Searches } from '../store/searches.ts';
+import type { IndexedLog, SegmentStore } from '../store/segment-store.ts';
 import { question, said } from './any-question.ts';
+import { bound, boundLog, watching } from './bound-ports.ts';
 import { type IndexBackend, TestIndex, type TestIndexOptions } from './open-index.ts';
 import { expectedOf, questionOf, type Said } from './plain-definition.ts';
 
@@ -308,6 +310,48 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'an event that is none any more is set aside with the reason, found by nothing, and holds up no other',
+    withIndex(async (index) => {
+      await index.append('acme', notes(12));
+      await index.append('other', notes(12));
+      const { log } = index.backend.making;
+      const altered: ReadonlyMap<number, object> = new Map<number, object>([
+        [1, { timestamp: 'x' }],
+        [2, { outcome: 'Weird' }],
+        [3, { action: 5 }],
+        [4, { actor: { actorType: 'User', userId: { a: 1 } } }],
+        [7, { resource: {} }],
+      ]);
+      const between: IndexedLog['between'] = async (tenant, ...range) =>
+        (await log.between(tenant, ...range)).map((each) =>
+          tenant === 'acme' && each.event !== undefined && altered.has(each.index)
+            ? { ...each, event: { ...each.event, ...altered.get(each.index) } }
+            : each,
+        );
+      const harmed = boundLog(log, between);
+      const searches = new Searches(index.backend.searching.store, harmed);
+      const never = { throwIfPassed() {} };
+      const find = async () => (await searches.find('acme', questionOf(asking('-nothing')), 0, never)).found;
+      const left = [0, 5, 6, 8, 9, 10, 11];
+      const newestFirst = (found: Found) => indexesOf(found).toSorted((a, b) => a - b);
+      assert.deepEqual(newestFirst(await find()), left, 'in the tail');
+      const maker = index.otherMaker(undefined, harmed);
+      while ((await maker.turn()).isMore);
+      assert.deepEqual(
+        index.unread.map((each) => each.index),
+        [...altered.keys()],
+      );
+      assert.deepEqual(newestFirst(await find()), left, 'in segments');
+      await index.requireFound('other', asking('refund'));
+      assert.match((await maker.indexAgain('acme', 1)) ?? '', /no time/);
+      // Control: as it was, each is found once it is tried again.
+      for (const place of altered.keys())
+        assert.equal(await index.maker.indexAgain('acme', place), undefined);
+      await index.requireFound('acme', asking('refund'));
+    }),
+  );
+
+  test(
     'what is asked for again is answered for an event that is not there, or is in the tail',
     withIndex(async (index) => {
       await index.append('acme', notes(7));
@@ -331,27 +375,4 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
       await assert.rejects(index.searches.find('acme', questionOf({}), 0, stopping), /stopped/);
     }),
   );
-}
-
-/** Its methods as functions of their own. */
-function bound(store: SegmentStore): SegmentStore {
-  return {
-    manifest: (...given) => store.manifest(...given),
-    swap: (...given) => store.swap(...given),
-    newSegment: () => store.newSegment(),
-    put: (...given) => store.put(...given),
-    get: (...given) => store.get(...given),
-    remove: (...given) => store.remove(...given),
-  };
-}
-
-function watching(store: SegmentStore, onMade: (segment: number) => void): SegmentStore {
-  return {
-    ...bound(store),
-    async newSegment() {
-      const segment = await store.newSegment();
-      onMade(segment);
-      return segment;
-    },
-  };
 }

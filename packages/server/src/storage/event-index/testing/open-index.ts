@@ -49,10 +49,10 @@ export class TestIndex {
   }
 
   /** One more, as another node has it. */
-  otherMaker(store = this.backend.making.store): SegmentMaker {
+  otherMaker(store = this.backend.making.store, log = this.backend.making.log): SegmentMaker {
     return new SegmentMaker({
-      ...this.backend.making,
       store,
+      log,
       clock: systemClock,
       random,
       sizes: this.#sizes,

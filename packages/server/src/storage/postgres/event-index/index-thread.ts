@@ -5,7 +5,7 @@ import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { serveThread } from '../../../runtime/thread.ts';
-import type { MakerMessage } from '../../event-index/store/index-messages.ts';
+import { answerMaker, type MakerMessage } from '../../event-index/store/index-messages.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { HeldShares, type Leases } from '../nodes/held-shares.ts';
 import { makingOver } from './event-index.ts';
@@ -32,24 +32,8 @@ const { maker, store } = makingOver({ database, clock, random, nextId, held });
 
 serveThread<MakerMessage | HeldMessage>({
   async answer(message) {
-    switch (message.verb) {
-      case 'Turn':
-        return { value: await maker.turn() };
-      case 'Hint':
-        return { value: maker.hint(message.tenant) };
-      case 'Discard':
-        return { value: await maker.discard(message.tenant, message.segment) };
-      case 'Build':
-        return { value: await maker.build(message.tenant) };
-      case 'IndexAgain':
-        return { value: await maker.indexAgain(message.tenant, message.index) };
-      case 'IsBuilding':
-        return { value: await store.isBuilding() };
-      case 'Discarded':
-        return { value: undefined };
-      case 'Held':
-        return { value: held.setFor(message.leases, message.remainingNs) };
-    }
+    if (message.verb === 'Held') return { value: held.setFor(message.leases, message.remainingNs) };
+    return answerMaker({ maker, isBuilding: () => store.isBuilding() }, message);
   },
   async stop() {
     await maker.stop();

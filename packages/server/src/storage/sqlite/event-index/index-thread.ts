@@ -7,7 +7,7 @@ import { createSystemRandom } from '../../../runtime/random.ts';
 import { createSteadyTime } from '../../../runtime/steady-time.ts';
 import { serveThread } from '../../../runtime/thread.ts';
 import { ATTEMPTS_MAX } from '../../event-index/index-letter.ts';
-import type { MakerMessage } from '../../event-index/store/index-messages.ts';
+import { answerMaker, type MakerMessage } from '../../event-index/store/index-messages.ts';
 import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { WriteAheadLog } from '../connection/write-ahead-log.ts';
@@ -45,25 +45,9 @@ const maker = new SegmentMaker({
 
 serveThread<MakerMessage>({
   async answer(message) {
-    switch (message.verb) {
-      case 'Turn': {
-        const value = await maker.turn();
-        if (wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) wal.fold();
-        return { value };
-      }
-      case 'Hint':
-        return { value: maker.hint(message.tenant) };
-      case 'Discard':
-        return { value: await maker.discard(message.tenant, message.segment) };
-      case 'Build':
-        return { value: await maker.build(message.tenant) };
-      case 'IndexAgain':
-        return { value: await maker.indexAgain(message.tenant, message.index) };
-      case 'IsBuilding':
-        return { value: store.isBuilding() };
-      case 'Discarded':
-        return { value: discarded };
-    }
+    const answer = await answerMaker({ maker, isBuilding: () => store.isBuilding(), discarded }, message);
+    if (wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) wal.fold();
+    return answer;
   },
   async stop() {
     await maker.stop();

@@ -67,7 +67,7 @@ export class SegmentTables implements SegmentStore {
     this.#run('DELETE FROM blocks WHERE id >= ? AND id < ?', segment * BLOCKS, (segment + 1) * BLOCKS);
   }
 
-  /** Whether the index of any tenant is being made anew. */
+  /** Whether the index of any tenant is being rebuilt. */
   isBuilding(): boolean {
     const sql = "SELECT 1 FROM manifests WHERE json_extract(body, '$.building') IS NOT NULL LIMIT 1";
     return this.#db.prepare(sql).get() !== undefined;
