@@ -127,7 +127,7 @@ class ChunkUntilNow implements Searched {
   }
 
   numbers(column: NumberColumn): Float64Array {
-    return this.#builder.columns[column];
+    return this.#builder.columns[column].subarray(0, this.docs);
   }
 
   boundsOf(column: NumberColumn): NumberBounds {
@@ -135,7 +135,7 @@ class ChunkUntilNow implements Searched {
   }
 
   traitsIn(): Uint8Array {
-    return this.#builder.columns.traits;
+    return this.#builder.columns.traits.subarray(0, this.docs);
   }
 
   eventIds(): Buffer {
@@ -144,7 +144,7 @@ class ChunkUntilNow implements Searched {
   }
 
   valuePlaces(column: ValueColumn): Uint32Array {
-    return this.#builder.columns[column];
+    return this.#builder.columns[column].subarray(0, this.docs);
   }
 
   values(column: ValueColumn): ReadValue[] {

@@ -112,6 +112,16 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'a range of times that begins before 1970 counts no place of a tail where no event is yet',
+    withIndex(async (index) => {
+      const [one, two] = [noting('one'), noting('two')];
+      await index.append('acme', [one, two]);
+      const filters = { timeRange: { from: '1969-01-01T00:00:00.000Z', to: two.timestamp } };
+      assert.equal((await index.find('acme', { filters })).total, 2);
+    }),
+  );
+
+  test(
     'counts what is found by each of its properties, as this reader sees it',
     withIndex(async (index) => {
       await index.append('acme', fc.sample(said, 60));
