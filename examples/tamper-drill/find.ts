@@ -1,15 +1,14 @@
 // Verifies a store with ever more at hand: the database alone, then the anchor beside it, then the key that an auditor
 // kept, then the checkpoint. The first of them that gives a tampering away is what "found by" means.
 
-import type { Reason } from '@tallystick/evidence';
-import { checkStore } from '@tallystick/server';
+import { checkStore, type StoreFault } from '@tallystick/server';
 import { join } from 'node:path';
 import type { AuditorsCopy } from './make-trail.ts';
 import { type Finder, FINDERS } from './tamperings.ts';
 
 export interface Finding {
   readonly by: Finder;
-  readonly reason: Reason | undefined;
+  readonly reason: StoreFault['reason'] | undefined;
   /** What was said at each step, up to the first fault. */
   readonly steps: readonly { readonly by: Finder; readonly said: string }[];
 }

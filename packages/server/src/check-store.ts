@@ -22,6 +22,13 @@ import { openUnwritten } from './storage/sqlite/connection/journal-at-rest.ts';
 import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
+import { type IndexReport, indexFaults } from './storage/fsck/index-faults.ts';
+import { readInstallation } from './storage/sqlite/connection/meta.ts';
+import {
+  type ComparedViews,
+  openComparedViews,
+  unreadable,
+} from './storage/sqlite/event-index/compared-views.ts';
 import { faultOf, isDamage } from './storage/sqlite/fsck/damage.ts';
 import { type AnchorSnapshots, readAnchorHistoryAt } from './storage/fsck/memory.ts';
 import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
@@ -37,11 +44,14 @@ export interface StoreCheckRequest {
   readonly tenant?: string | undefined;
   /** The file, or the directory it is in; undefined: the data directory. */
   readonly anchor?: string | undefined;
+  /** Nobody reads through the index, or it takes too long. */
+  readonly isWithoutIndex?: boolean;
   readonly onProgress?: (progress: FsckProgress) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface StoreReport extends FsckReport {
+  readonly index: IndexReport;
   readonly verified: boolean;
   /** Whose signatures count: of keys that were handed in, or of those that lie beside the data. */
   readonly keysFrom: 'Given' | 'DataDirectory';
@@ -62,6 +72,8 @@ export interface StoreTotals {
   readonly checkpoints: number;
 }
 
+type CheckedStore = FsckReport & Pick<StoreReport, 'index'>;
+
 /** So many lots are checked before others have their turn: a fraction of a second. */
 const LOTS_AT_ONCE = 64;
 
@@ -76,13 +88,14 @@ export async function checkStore(directory: string, request: StoreCheckRequest):
     throw new StartError(`there is no data in ${directory}: it has no ${JOURNAL_FILE}`);
   const keys = await trustedKeys(directory, request.keys);
   const keysFrom = request.keys.length > 0 ? 'Given' : 'DataDirectory';
-  let report: FsckReport;
+  let report: CheckedStore;
   try {
     report = await checkWithin(directory, request, keys);
   } catch (error) {
     const cause = error instanceof StartError ? error.cause : error;
     if (!isDamage(cause)) throw error;
-    report = { faults: [storeFault(undefined, faultOf(cause))], tenants: [], notEvidence: {} };
+    const index = { events: 0, whyNot: 'the log cannot be read' };
+    report = { faults: [storeFault(undefined, faultOf(cause))], tenants: [], notEvidence: {}, index };
   }
   return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
 }
@@ -103,7 +116,9 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
   const keysFrom = request.keys.length > 0 ? 'Given' : 'DataDirectory';
   const seen = request.seen.map((note) => seenHead(note, keys));
   // Loaded here: the verification of a data directory does not wait for the database driver.
-  const { openForVerifying, verifiedState } = await import('./storage/postgres/verified-state.ts');
+  const { comparedIndex, openForVerifying, verifiedState } = await import(
+    './storage/postgres/verified-state.ts'
+  );
   const fsck = await import('./storage/postgres/fsck/fsck.ts');
   await using database = await openForVerifying(url, request.setting);
   const before = await readingOf(place);
@@ -113,10 +128,15 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
     const isThere = await fsck.hasTenant(state, tenant ?? '');
     requireTenant(isThere, tenant);
     const remembered = { anchor: readingsOf(before, await readingOf(place)), seen };
-    const report = await fsck.checkDatabase(state, { keys, remembered, tenant }, (progress) => {
+    const onProgress = (progress: FsckProgress) => {
       request.onProgress?.(progress);
       request.signal?.throwIfAborted();
-    });
+    };
+    const checked = await fsck.checkDatabase(state, { keys, remembered, tenant }, onProgress);
+    const { faults, index } = request.isWithoutIndex
+      ? notCompared(NOT_ASKED_FOR)
+      : await indexFaults(checked.tenants, comparedIndex(state), onProgress);
+    const report = { ...checked, faults: [...checked.faults, ...faults], index };
     return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
   } catch (error) {
     if (!(error instanceof AuditError)) throw error;
@@ -129,15 +149,17 @@ async function checkWithin(
   directory: string,
   request: StoreCheckRequest,
   keys: readonly TrustedKey[],
-): Promise<FsckReport> {
+): Promise<CheckedStore> {
   const place = request.anchor ?? directory;
   const before = await readingOf(place);
+  using views = openComparedViews(directory);
   using journal = openUnwritten(directory);
   try {
-    return await checkOpened(journal.db, { request, keys, place, before });
+    return await checkOpened(journal.db, { request, keys, place, before, views });
   } finally {
     // Also where a fault was found: it may be none.
     journal.requireUnchanged();
+    views.requireUnchanged();
   }
 }
 
@@ -147,10 +169,11 @@ interface Checking {
   readonly place: string;
   /** The anchor as it was before the data was opened. */
   readonly before: Reading;
+  readonly views: ComparedViews;
 }
 
-async function checkOpened(db: DatabaseSync, checking: Checking): Promise<FsckReport> {
-  const { request, keys, place, before } = checking;
+async function checkOpened(db: DatabaseSync, checking: Checking): Promise<CheckedStore> {
+  const { request, keys, place, before, views } = checking;
   db.exec('BEGIN');
   // From here on one state is seen; what is anchored by now is no smaller.
   const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(request.tenant ?? '');
@@ -162,12 +185,50 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<FsckRe
     remembered: { anchor: readingsOf(before, behind), seen },
     tenant: request.tenant,
   });
+  const report = await runInLots(steps, request);
+  const { faults, index } = await comparedViews(db, report, views, request);
+  return { ...report, faults: [...report.faults, ...faults], index };
+}
+
+async function runInLots<T>(
+  steps: Generator<FsckProgress, T>,
+  { onProgress, signal }: StoreCheckRequest,
+): Promise<T> {
   for (let lots = 1; ; lots++) {
     const step = steps.next();
     if (step.done === true) return step.value;
-    request.onProgress?.(step.value);
-    if (lots % LOTS_AT_ONCE === 0) await wait(systemClock, 0, request.signal);
-    request.signal?.throwIfAborted();
+    onProgress?.(step.value);
+    if (lots % LOTS_AT_ONCE === 0) await wait(systemClock, 0, signal);
+    signal?.throwIfAborted();
+  }
+}
+
+const NOT_ASKED_FOR = 'it was not asked for';
+
+function notCompared(whyNot: string): Awaited<ReturnType<typeof indexFaults>> {
+  return { faults: [], index: { events: 0, whyNot } };
+}
+
+async function comparedViews(
+  db: DatabaseSync,
+  { tenants }: FsckReport,
+  views: ComparedViews,
+  { isWithoutIndex, onProgress, signal }: StoreCheckRequest,
+): ReturnType<typeof indexFaults> {
+  const logOrigin = readInstallation(db)?.logOrigin;
+  if (isWithoutIndex) return notCompared(NOT_ASKED_FOR);
+  if (views.whyNot !== undefined) return notCompared(views.whyNot);
+  if (logOrigin === undefined) return notCompared('the log has no name');
+  try {
+    return await indexFaults(tenants, views.over(db, logOrigin), async (progress) => {
+      onProgress?.(progress);
+      await wait(systemClock, 0, signal);
+      signal?.throwIfAborted();
+    });
+  } catch (error) {
+    // The log has been read as a whole by now: this is the other file.
+    if (isDamage(error)) return notCompared(unreadable(error));
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@
 export type { ApiKeyRecord } from './access/api-keys.ts';
 export type { MadeKey } from './access/key-changes.ts';
 export { TOKEN_LIFETIME_SECONDS_MAX } from './access/token-lifetime.ts';
-export { checkDatabase, checkStore, hasAnchor, isStore } from './check-store.ts';
+export { checkDatabase, checkStore, hasAnchor, isStore, type StoreFault } from './check-store.ts';
 export { ConfigError } from './config/config-error.ts';
 export { verifyingUrl } from './config/database-urls.ts';
 export { showAsJson, showAsText } from './config/show.ts';

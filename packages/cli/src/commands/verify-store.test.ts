@@ -66,7 +66,10 @@ describe('tallystick verify <data directory>', () => {
     );
     assert.match(stdout, /\/t\/acme: 1 entry\n/);
     assert.doesNotMatch(stdout, /no part|used_keys/);
-    assert.match(stdout, /views +not compared with the log: .*lists and searches/);
+    assert.match(
+      stdout,
+      /index +none that could differ: lists and searches find these events in the log itself/,
+    );
     assert.equal(stderr, '');
     const more = await verify(data, '--verbose');
     const last = /^ {2}no part +of the evidence, and not looked at: .*api_keys.*used_keys.*\n/m.exec(
@@ -80,7 +83,14 @@ describe('tallystick verify <data directory>', () => {
     const report = JSON.parse(stdout) as Record<string, unknown>;
     assert.deepEqual([report['verified'], report['kind'], report['faults']], [true, 'Store', []]);
     assert.equal((report['totals'] as { entries: number }).entries, 3);
-    assert.equal(report['viewsCompared'], false);
+    assert.deepEqual(report['index'], { compared: true, events: 0, whyNot: null });
+    const { index } = JSON.parse((await verify(data, '--json', '--without-index')).stdout) as typeof report;
+    assert.deepEqual(index, { compared: false, events: 0, whyNot: 'it was not asked for' });
+    const bare = tampered('bare', () => {});
+    assert.match(
+      (await verify(bare)).stdout,
+      /index +NOT compared with the log: .*; there is none: the service makes it/,
+    );
   });
 
   it('counts content that is gone without a notice as that, and not as deleted under notices', async () => {

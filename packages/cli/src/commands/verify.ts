@@ -102,6 +102,10 @@ export function verifyCommand(): Command {
       '--accept-new-epoch',
       'with an address: go on although nothing shows that the log goes on from the one that was kept',
     )
+    .option(
+      '--without-index',
+      'of a data directory or a database: do not compare the index with the log, which takes longest',
+    )
     .option('--verbose', 'of a data directory or a database: also say what is no part of the evidence')
     .option('--json', 'print the verdict as JSON')
     .addOption(configFileOption())

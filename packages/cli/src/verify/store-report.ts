@@ -14,9 +14,6 @@ const KEY_WORDS: Readonly<Record<StoreVerdict['keysFrom'], string>> = {
   DataDirectory: 'those in the directory itself: --key tells whether they are the right ones',
 };
 
-/** The log is what proves; but people read lists and searches, and would take "verified" for those too. */
-const VIEWS_WORDS = 'not compared with the log: the index through which lists and searches find events';
-
 /** What was verified, as it is called without any credential. */
 export interface ShownStore {
   readonly kind: 'Directory' | 'Database';
@@ -30,7 +27,7 @@ export function reportStore(
   { kind, shown, isKeyless, isVerbose }: ShownStore,
   verdict: StoreVerdict,
 ): Report {
-  const { verified, faults, tenants, totals, keysFrom, notEvidence } = verdict;
+  const { verified, faults, tenants, totals, keysFrom, notEvidence, index } = verdict;
   const title = `${verified ? 'verified' : 'NOT verified'}  ${shown}`;
   const rows: [string, string][] = [...faultRows(verdict)];
   const { streams, tiles, checkpoints } = totals;
@@ -47,7 +44,7 @@ export function reportStore(
     ...logRows(verdict),
     ...deletionRows(verdict),
     ...anchorRows(verdict),
-    ['views', VIEWS_WORDS],
+    ['index', indexText(verdict)],
   );
   if (isVerbose)
     rows.push(['no part', `of the evidence, and not looked at: ${Object.keys(notEvidence).join(', ')}`]);
@@ -60,9 +57,20 @@ export function reportStore(
     keysFrom,
     tenants: tenants.map(tenantJson),
     notEvidence,
-    viewsCompared: false,
+    index: { compared: index.whyNot === undefined, events: index.events, whyNot: index.whyNot ?? null },
   };
   return { text: lines(title, rows), json };
+}
+
+/** The log is what proves; but people read lists and searches, and would take "verified" for those too. */
+function indexText({ index, faults }: StoreVerdict): string {
+  const what = 'the index through which lists and searches find events';
+  if (index.whyNot !== undefined) return `NOT compared with the log: ${what}; ${index.whyNot}`;
+  if (index.events === 0)
+    return 'none that could differ: lists and searches find these events in the log itself';
+  const isSame = !faults.some(({ reason }) => reason === 'INDEX_DIFFERS');
+  const events = `${counted(index.events, 'event')}; later ones are found in the log itself`;
+  return `${what} ${isSame ? 'is' : 'is NOT'} what the log makes of ${events}`;
 }
 
 function entriesText({ totals, tenants: all }: StoreVerdict): string {

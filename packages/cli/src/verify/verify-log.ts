@@ -45,6 +45,7 @@ export interface LogOptions extends TrustOptions {
   /** Of data directories; refused here. */
   readonly anchor?: string;
   readonly verbose?: true;
+  readonly withoutIndex?: true;
 }
 
 export function isAddress(text: string): boolean {
@@ -52,7 +53,7 @@ export function isAddress(text: string): boolean {
 }
 
 const OF_LOGS = ['state', 'entries', 'apiKey', 'pinFirstKey', 'acceptNewEpoch'] as const;
-const NOT_OF_LOGS = ['nothingWithheld', 'filter', 'anchor', 'verbose'] as const;
+const NOT_OF_LOGS = ['nothingWithheld', 'filter', 'anchor', 'verbose', 'withoutIndex'] as const;
 
 /** Throws CannotRun for options that say something about a served log where there is none. */
 export function requireNoLogOptions(options: LogOptions): void {

@@ -16,6 +16,7 @@ export interface StoreOptions extends TrustOptions, ConfigFileOption {
   readonly tenant?: string;
   readonly anchor?: string;
   readonly verbose?: true;
+  readonly withoutIndex?: true;
 }
 
 /** What only bundles and proofs have. */
@@ -49,7 +50,11 @@ export async function verifyStore(
   const { directory, database } = place;
   const shown = database === undefined ? where : withoutCredentials(database.url);
   try {
-    const verdict = await verified(shown, { ...place, keys, seen, tenant: options.tenant }, server);
+    const verdict = await verified(
+      shown,
+      { ...place, keys, seen, tenant: options.tenant, isWithoutIndex: options.withoutIndex ?? false },
+      server,
+    );
     const isKeyless = keys.length === 0 && !hasKeys(directory);
     if (isKeyless && !verdict.verified && verdict.faults.every(({ reason }) => reason === 'KEY_UNKNOWN')) {
       throw new CannotRun(
@@ -66,10 +71,17 @@ export async function verifyStore(
   }
 }
 
+interface Progressed {
+  readonly of: 'Log' | 'Index';
+  readonly entries: number;
+  readonly entriesTotal: number;
+}
+
 interface Wish extends Place {
   readonly keys: readonly string[];
   readonly seen: readonly string[];
   readonly tenant: string | undefined;
+  readonly isWithoutIndex: boolean;
 }
 
 async function verified(
@@ -77,11 +89,17 @@ async function verified(
   { directory, database, ...asked }: Wish,
   server: Server,
 ): Promise<StoreVerdict> {
-  using progress = startProgress(`verifying ${shown}`, 'entries');
+  using shownProgress = new DisposableStack();
+  let progress = shownProgress.use(startProgress(`verifying ${shown}`, 'entries'));
+  let of: 'Log' | 'Index' = 'Log';
   const wish = {
     ...asked,
-    onProgress: (so: { readonly entries: number; readonly entriesTotal: number }) =>
-      progress.show(so.entries, so.entriesTotal),
+    onProgress(so: Progressed) {
+      if (of !== so.of)
+        progress = shownProgress.use(startProgress(`comparing the index of ${shown}`, 'events'));
+      of = so.of;
+      progress.show(so.entries, so.entriesTotal);
+    },
   };
   return await (database === undefined
     ? server.checkStore(directory!, wish)
@@ -141,8 +159,8 @@ function hasKeys(directory: string | undefined): boolean {
 }
 
 /** Refuses options of stored data where something else is verified. */
-export function refuseStoreOptions({ anchor, verbose, config }: StoreOptions): void {
-  const given = givenOption({ verbose, anchor }, ['verbose', 'anchor']);
+export function refuseStoreOptions({ config, ...options }: StoreOptions): void {
+  const given = givenOption(options, ['verbose', 'anchor', 'withoutIndex']);
   if (given !== undefined) throw new CannotRun(`${given} is for a data directory or a database`);
   if (config !== undefined) throw new CannotRun('--config is for a data directory');
 }

@@ -115,6 +115,7 @@ class Copy {
   /** All that is evidence, against itself, the keys and the anchor; throws StartError at the first fault. */
   async #verified(onProgress: OnProgress): Promise<StoreReport> {
     const report = await checkStore(this.#directory, {
+      isWithoutIndex: true,
       keys: [],
       seen: [],
       anchor: this.#config.log.anchor,

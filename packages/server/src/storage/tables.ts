@@ -52,7 +52,8 @@ const ADD: readonly Right[] = ['SELECT', 'INSERT'];
 const CHANGE: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE'];
 const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
-const OF_THE_INDEX = 'a part of the index of events, which is made from the log, and can be made again';
+const OF_THE_INDEX =
+  'a part of the index of events: it proves nothing, and is compared with what the log makes of it';
 const REPEATS = 'recognises repeated requests';
 const CONTENT_HASH = 'the content hash in the entry';
 const ROOTS = 'the text and its seed, and the content hash in the entry';
@@ -93,12 +94,18 @@ export const TABLES = {
   },
   tenants: {
     of: 'Tenant',
-    rights: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: ['SELECT (tenant_id)'] },
+    rights: {
+      Writer: CHANGE,
+      Reader: READ,
+      Projector: READ,
+      Verifier: ['SELECT (tenant_id, index_key)'],
+    },
     key: ['tenant_id'],
     columns: {
       tenant: { type: 'bigint!', evidence: 'the number that all rows of the tenant bear', only: 'SQLite' },
       tenant_id: tenantBy('the name is in the genesis of the log, and in its checkpoints'),
       fingerprint_key: { type: 'bytea!', not: REPEATS },
+      index_key: { type: 'bytea!=', not: 'opens the index of events', only: 'PostgreSQL', isMade: true },
       created_at_ms: { type: 'bigint!', not: 'no log speaks of it' },
     },
   },
@@ -315,13 +322,13 @@ export const TABLES = {
   index_manifests: {
     of: 'Tenant',
     only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL },
+    rights: { Reader: READ, Projector: ALL, Verifier: READ },
     not: OF_THE_INDEX,
   },
   index_blocks: {
     of: 'Tenant',
     only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL },
+    rights: { Reader: READ, Projector: ALL, Verifier: READ },
     not: OF_THE_INDEX,
   },
   outbox: {

@@ -35,6 +35,8 @@ export interface FsckReport {
 }
 
 export interface FsckProgress {
+  /** What is gone through. */
+  readonly of: 'Log' | 'Index';
   readonly entries: number;
   /** An estimate. */
   readonly entriesTotal: number;
@@ -95,7 +97,7 @@ function* checkTenants<Tenant>(
       let found: StoreFault | undefined;
       try {
         const steps = check.run(stored, logs);
-        result = yield* counted(steps, (count) => ({ entries: (entries += count), entriesTotal }));
+        result = yield* counted(steps, (count) => ({ of: 'Log', entries: (entries += count), entriesTotal }));
       } catch (error) {
         found = storeFault(tenant, store.faultOf(error));
       }

@@ -2,12 +2,15 @@
 
 import { EvidenceError, type Reason } from '@tallystick/evidence';
 
+/** Reasons of evidence, and one that is none: the log is whole, but lists and searches may not show all of it. */
+export type StoreReason = Reason | 'INDEX_DIFFERS';
+
 export interface StoreFault {
   /** Undefined for a fault of the whole store: the file, the schema, the anchor. */
   readonly tenant: string | undefined;
   /** In the tenant's log; after a restore, `message` says in which one. */
   readonly index: number | undefined;
-  readonly reason: Reason;
+  readonly reason: StoreReason;
   readonly message: string;
 }
 

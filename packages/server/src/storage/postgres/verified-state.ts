@@ -1,7 +1,11 @@
 // One state of a database, to verify it or make bundles of it while the service runs: read only, in a role that sees
 // only evidence, over one connection.
 
+import type { ComparedIndex } from '../event-index/store/compare.ts';
 import { Database, type OpenState, VERIFIER } from './connection/database.ts';
+import { LogEvents } from './event-index/log-events.ts';
+import { SegmentReads } from './event-index/segment-tables.ts';
+import { readsIn } from './event-index/tenant-reads.ts';
 import { requireVersion } from './schema/migrate.ts';
 import { DATABASE_ROLES } from './schema/rights.ts';
 import { userOf } from './connection/users.ts';
@@ -24,4 +28,10 @@ export async function openForVerifying(url: string, setting: string): Promise<Da
 
 export function verifiedState(database: Database): Promise<OpenState> {
   return database.openState(VERIFIER);
+}
+
+/** The index as it is in that state. */
+export function comparedIndex(state: OpenState): ComparedIndex {
+  const reads = readsIn(state);
+  return { store: new SegmentReads(reads), log: new LogEvents(reads) };
 }

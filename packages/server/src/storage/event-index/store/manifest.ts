@@ -25,9 +25,20 @@ export interface ListedSegment {
   readonly lastLeaf: string;
 }
 
-/** As a store has it: written by nobody but who makes segments. */
-export function manifestIn(text: string): Manifest {
-  return parseJson(text) as Manifest;
+/** As a store has it. One that somebody has made unreadable lists nothing, so that all is made again. */
+export function manifestIn(text: string, version = 0): Manifest {
+  try {
+    const manifest = parseJson(text) as Manifest;
+    const lists = [manifest.segments, manifest.building ?? [], manifest.replaced];
+    if (lists.every(Array.isArray) && manifest.segments.every(isListed)) return manifest;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+  }
+  return { version, generation: 1, segments: [], replaced: [] };
+}
+
+function isListed({ id, firstIndex, docs }: ListedSegment): boolean {
+  return [id, firstIndex, docs].every(Number.isSafeInteger) && docs > 0;
 }
 
 export function endOf(segments: readonly Pick<ListedSegment, 'firstIndex' | 'docs'>[]): number {
@@ -35,7 +46,7 @@ export function endOf(segments: readonly Pick<ListedSegment, 'firstIndex' | 'doc
   return last === undefined ? 0 : last.firstIndex + last.docs;
 }
 
-/** Those that are of this log, up to the first that is not. */
+/** Those that are of this log and follow one another, up to the first that does not. */
 export async function ofThisLog(
   tenant: TenantId,
   listed: readonly ListedSegment[],
@@ -44,7 +55,10 @@ export async function ofThisLog(
   const leaves = await Promise.all(
     listed.map(async ({ firstIndex, docs }) => log.leaf(tenant, firstIndex + docs - 1)),
   );
-  const other = listed.findIndex(({ lastLeaf }, i) => hexOf(leaves[i]) !== lastLeaf);
+  const other = listed.findIndex(
+    ({ firstIndex, lastLeaf }, i) =>
+      firstIndex !== endOf(listed.slice(0, i)) || hexOf(leaves[i]) !== lastLeaf,
+  );
   return other < 0 ? listed : listed.slice(0, other);
 }
 

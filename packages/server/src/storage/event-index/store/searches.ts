@@ -2,15 +2,15 @@
 // before the end of the log: both only grow, so that all of it is one beginning of the log, without a transaction.
 
 import type { TenantId } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
 import type { Found, IndexState, Question } from '../../../events/event-index.ts';
 import { Answerer, type Stopping } from '../search/answer.ts';
 import { Segment } from '../segments/segment.ts';
-import { FOOTER_BLOCK, type Footer, FORMAT } from '../segments/segment-format.ts';
+import { FOOTER_BLOCK } from '../segments/segment-format.ts';
 import { BlockCache, DamagedSegment } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
-import type { IndexedLog, SegmentStore } from './segment-store.ts';
+import { footerIn, isOf } from './open-segment.ts';
+import type { IndexedLog, StoredSegments } from './segment-store.ts';
 import { Tails } from './tails.ts';
 
 /** A longer tail is not read: answers end there then, and say so. */
@@ -33,7 +33,7 @@ export interface Search {
 }
 
 export class Searches {
-  readonly #store: SegmentStore;
+  readonly #store: StoredSegments;
   readonly #log: IndexedLog;
   readonly #options: SearchesOptions;
   readonly #cache: BlockCache;
@@ -42,7 +42,7 @@ export class Searches {
   /** Segments that are of the log that is there. */
   readonly #compared = new Set<number>();
 
-  constructor(store: SegmentStore, log: IndexedLog, options: SearchesOptions = {}) {
+  constructor(store: StoredSegments, log: IndexedLog, options: SearchesOptions = {}) {
     this.#store = store;
     this.#log = log;
     this.#options = options;
@@ -128,18 +128,4 @@ export class Searches {
     }
     return keys;
   }
-}
-
-/** A footer as it is stored: it also says whose it is. */
-type StoredFooter = Footer & { readonly tenant: TenantId };
-
-export function footerIn(raw: Buffer): StoredFooter {
-  const footer = parseJson(raw.toString('utf8')) as StoredFooter;
-  if (footer.format !== FORMAT) throw new Error(`a segment of the index has the format ${footer.format}`);
-  return footer;
-}
-
-/** Whether a manifest lists it as what it is. */
-function isOf(footer: StoredFooter, tenant: TenantId, { firstIndex, docs }: ListedSegment): boolean {
-  return footer.tenant === tenant && footer.firstIndex === firstIndex && footer.docs === docs;
 }

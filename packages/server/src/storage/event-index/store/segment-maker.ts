@@ -9,16 +9,15 @@ import { pauseForOthers } from '../../../runtime/pause.ts';
 import type { Random } from '../../../runtime/random.ts';
 import { NO_SUCH_EVENT } from '../index-letter.ts';
 import { mergeSegments } from '../segments/merge.ts';
-import { Segment } from '../segments/segment.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
-import { FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
-import type { Section } from '../segments/terms.ts';
-import { DamagedSegment, decodeOrDamaged } from './block-cache.ts';
+import type { Footer } from '../segments/segment-format.ts';
+import { DamagedSegment } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
-import { footerIn } from './searches.ts';
+import { addTo, makeSegment, readPiece, type SegmentSource } from './make-segment.ts';
+import { openUncached } from './open-segment.ts';
 import { SegmentOutput } from './segment-output.ts';
-import type { IndexedLog, LogBehind, LoggedEvent, SegmentStore } from './segment-store.ts';
+import type { IndexedLog, LogBehind, SegmentStore } from './segment-store.ts';
 
 export interface SegmentSizes {
   /** Events of the smallest segment; a shorter tail is searched as it is. */
@@ -28,9 +27,6 @@ export interface SegmentSizes {
 }
 
 const SIZES: SegmentSizes = { small: 2048, merged: 16 };
-const READ_BYTES_MAX = 4 * 1024 * 1024;
-/** A segment of large events has fewer of them. */
-const SEGMENT_BYTES_MAX = 64 * 1024 * 1024;
 /** Longer than any search. */
 const REPLACED_MS = 600_000;
 /** So long it keeps others waiting. */
@@ -121,7 +117,7 @@ export class SegmentMaker {
 
   /** Why an event that could not be read cannot be read now either; undefined: it is found again. */
   async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
-    const [logged] = await this.#parts.log.between(tenant, index, index + 1, READ_BYTES_MAX);
+    const [logged] = await this.#parts.log.between(tenant, index, index + 1, 1);
     if (logged === undefined) return NO_SUCH_EVENT;
     const fault = addTo(new SegmentBuilder(index, 1), logged, index);
     if (fault !== undefined) return fault;
@@ -130,8 +126,7 @@ export class SegmentMaker {
       ({ firstIndex, docs }) => index >= firstIndex && index < firstIndex + docs,
     );
     if (manifest === undefined || listed === undefined) return undefined;
-    const { firstIndex, docs } = listed;
-    const made = await this.#segmentOf(tenant, firstIndex, firstIndex + docs, []);
+    const made = await this.#madeAgain(tenant, listed);
     const segments = manifest.segments.map((each) => (each === listed ? made : each));
     const replaced = [...manifest.replaced, ...this.#replaced([listed])];
     const isListed = await this.#swap(tenant, manifest, { ...manifest, segments, replaced }, made);
@@ -197,34 +192,37 @@ export class SegmentMaker {
   /** Of the events from one to before another, or of fewer where they are large. */
   async #segmentOf(
     tenant: TenantId,
-    from: number,
+    firstIndex: number,
     end: number,
     setAside: SetAside[],
   ): Promise<ListedSegment> {
-    const { log, onUnread } = this.#parts;
-    const keys = new BlockKeys(await log.secret(tenant));
-    let bytes = 0;
-    const builder = new SegmentBuilder(from, end - from);
-    let next = from;
-    let lastLeaf: Uint8Array | undefined;
-    while (next < end && bytes < SEGMENT_BYTES_MAX) {
-      const portion = await log.between(tenant, next, end, READ_BYTES_MAX);
-      if (portion.length === 0) throw new Error(`the log of ${tenant} ends before ${next}`);
-      for (const logged of portion) {
-        const fault = addTo(builder, logged, from);
-        if (fault !== undefined) {
-          await onUnread(tenant, logged.index, fault);
-          setAside.push({ tenantId: tenant, sequence: logged.index + 1, reason: fault });
-        }
-        bytes += logged.bytes;
-        lastLeaf = logged.leaf;
-      }
-      next += portion.length;
-      await pauseForOthers();
-    }
-    const docs = next - from;
+    const keys = new BlockKeys(await this.#parts.log.secret(tenant));
+    const range = { tenant, firstIndex, docs: end - firstIndex };
+    const { builder, docs, lastLeaf } = await readPiece(range, this.#source(tenant, setAside));
     const id = await this.#put(tenant, keys, async ({ take }) => builder.write(take, docs));
-    return { id, firstIndex: from, docs, lastLeaf: Buffer.from(lastLeaf!).toString('hex') };
+    return { id, firstIndex, docs, lastLeaf: Buffer.from(lastLeaf).toString('hex') };
+  }
+
+  #source(tenant: TenantId, setAside: SetAside[]): SegmentSource {
+    const { log, onUnread } = this.#parts;
+    return {
+      log,
+      async onUnread(index, reason) {
+        await onUnread(tenant, index, reason);
+        setAside.push({ tenantId: tenant, sequence: index + 1, reason });
+      },
+    };
+  }
+
+  /** The same events as they are in the log now. */
+  async #madeAgain(tenant: TenantId, listed: ListedSegment): Promise<ListedSegment> {
+    const keys = new BlockKeys(await this.#parts.log.secret(tenant));
+    const id = await this.#put(tenant, keys, (output) =>
+      makeSegment({ tenant, ...listed }, this.#source(tenant, []), output.take, {
+        pause: this.#pausing(output),
+      }),
+    );
+    return { ...listed, id };
   }
 
   /** The number of a segment that is in the store; nothing of it is left there if it could not be made. */
@@ -281,7 +279,7 @@ export class SegmentMaker {
   async #merged(tenant: TenantId, group: readonly ListedSegment[]): Promise<ListedSegment> {
     const { store, log } = this.#parts;
     const keys = new BlockKeys(await log.secret(tenant));
-    const segments = await Promise.all(group.map(({ id }) => openUncached(tenant, id, store, keys)));
+    const segments = await Promise.all(group.map((listed) => openUncached(tenant, listed, store, keys)));
     const id = await this.#put(tenant, keys, (output) =>
       mergeSegments(segments, output.take, this.#pausing(output)),
     );
@@ -337,38 +335,6 @@ export class SegmentMaker {
     else if (made !== undefined) await store.remove(tenant, made.id);
     return isSwapped;
   }
-}
-
-/** Why it could not be added. */
-function addTo(
-  builder: SegmentBuilder,
-  { index, event, fault }: LoggedEvent,
-  from: number,
-): string | undefined {
-  const doc = index - from;
-  let reason = fault;
-  try {
-    if (event !== undefined) builder.add(event, doc);
-    else if (fault === undefined) builder.addAbsent(doc);
-  } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
-  }
-  if (reason !== undefined) builder.addUnread(doc);
-  return reason;
-}
-
-async function openUncached(
-  tenant: TenantId,
-  segment: number,
-  store: SegmentStore,
-  keys: BlockKeys,
-): Promise<Segment> {
-  const read = async <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T) => {
-    const [stored] = await store.get(tenant, [{ segment, block }]);
-    if (stored === undefined) throw new DamagedSegment(segment, block);
-    return decodeOrDamaged(stored, { tenant, segment, block, section }, keys, decode).value;
-  };
-  return new Segment(await read(FOOTER_BLOCK, undefined, footerIn), { read });
 }
 
 /** Neighbours of a size, the smallest first; undefined where there are not enough. */

@@ -45,7 +45,7 @@ export class SegmentOutput {
   }
 
   async end(footer: Footer): Promise<void> {
-    this.#add(FOOTER_BLOCK, Buffer.from(JSON.stringify({ ...footer, tenant: this.#tenant })), undefined);
+    this.#add(FOOTER_BLOCK, footerBytes(this.#tenant, footer), undefined);
     await this.flush();
   }
 
@@ -55,4 +55,9 @@ export class SegmentOutput {
     this.#waiting.push({ block, bytes });
     this.#bytes += bytes.length;
   }
+}
+
+/** It also says whose it is. */
+export function footerBytes(tenant: TenantId, footer: Footer): Buffer {
+  return Buffer.from(JSON.stringify({ ...footer, tenant }));
 }

@@ -30,6 +30,9 @@ export interface SegmentStore {
   remove(tenant: TenantId, segment: number): Awaitable<void>;
 }
 
+/** For those who only read. */
+export type StoredSegments = Pick<SegmentStore, 'manifest' | 'get'>;
+
 /** An event of the log as the index reads it. */
 export interface LoggedEvent {
   readonly index: number;

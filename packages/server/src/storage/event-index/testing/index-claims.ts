@@ -2,12 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Aggregation, AuditEvent } from '@tallystick/contract';
+import type { Aggregation } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import type { Found } from '../../../events/event-index.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { parseQuery } from '../../../query/query-parser.ts';
-import { shownEvent } from '../../../query/testing/shown-event.ts';
 import { NO_SUCH_EVENT } from '../index-letter.ts';
 import { DamagedSegment } from '../store/block-cache.ts';
 import type { Manifest } from '../store/manifest.ts';
@@ -15,20 +13,9 @@ import { Searches } from '../store/searches.ts';
 import type { IndexedLog, SegmentStore } from '../store/segment-store.ts';
 import { question, said } from './any-question.ts';
 import { bound, boundLog, watching } from './bound-ports.ts';
+import { asking, indexesOf, noting, notes } from './noted-events.ts';
 import { type IndexBackend, TestIndex, type TestIndexOptions } from './open-index.ts';
-import { expectedOf, questionOf, type Said } from './plain-definition.ts';
-
-const indexesOf = ({ events }: Found) => events.map(({ stored }) => stored.index);
-const asking = (text: string) => ({ query: parseQuery(text).query! });
-
-function noting(note: string, more: Partial<AuditEvent> = {}): Said {
-  // Each gets an id of its own.
-  const { eventId: _, ...shown } = shownEvent({ context: {}, payload: { note }, ...more });
-  return shown;
-}
-
-const notes = (count: number, note = 'refund') =>
-  Array.from({ length: count }, (_, i) => noting(`${note} n${i}`));
+import { expectedOf, questionOf } from './plain-definition.ts';
 
 const KEY_OF: Record<Aggregation, (event: QueriedEvent) => string> = {
   byAction: ({ action }) => action,

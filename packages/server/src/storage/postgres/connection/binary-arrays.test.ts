@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
-import { ArrayBytes, bigints, byteas, integers, smallints, texts, TSVECTOR } from './binary-arrays.ts';
+import { bigints, byteas, integers, smallints, texts } from './binary-arrays.ts';
 
 let server: Databases;
 let client: Client;
@@ -51,21 +51,4 @@ test('bytes, and none', async () => {
   const list = [Uint8Array.of(0, 255, 92), null, new Uint8Array(10_000), new Uint8Array()];
   const hex = list.map((each) => each && `\\x${Buffer.from(each).toString('hex')}`);
   assert.deepEqual(await read('bytea', byteas(list)), hex);
-});
-
-test('tsvectors in any order', async () => {
-  const array = new ArrayBytes(TSVECTOR);
-  const element = array.begin();
-  array.putInt32(2);
-  for (const [lexeme, place] of [
-    ['wz_ł', 16_383],
-    ['wa', 1],
-  ] as const) {
-    array.putText(lexeme);
-    array.putByte(0);
-    array.putInt16(1);
-    array.putInt16(place);
-  }
-  array.end(element);
-  assert.deepEqual(await read('tsvector', array.take()), ["'wa':1 'wz_ł':16383"]);
 });

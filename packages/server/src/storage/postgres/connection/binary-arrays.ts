@@ -5,12 +5,11 @@
 //   and for each: int32 its length, its bytes; the length of a null is -1
 
 /** The type numbers of PostgreSQL. */
-export const BYTEA = 17;
-export const INT8 = 20;
-export const INT2 = 21;
-export const INT4 = 23;
-export const TEXT = 25;
-export const TSVECTOR = 3614;
+const BYTEA = 17;
+const INT8 = 20;
+const INT2 = 21;
+const INT4 = 23;
+const TEXT = 25;
 
 const HAS_NULLS_AT = 4;
 const COUNT_AT = 12;
@@ -66,7 +65,7 @@ function arrayOf<T>(
 }
 
 /** An array that is written element by element. */
-export class ArrayBytes {
+class ArrayBytes {
   #bytes: Buffer;
   #end = HEAD_BYTES;
   #count = 0;
@@ -92,11 +91,6 @@ export class ArrayBytes {
 
   end(element: number): void {
     this.#bytes.writeInt32BE(this.#end - element, element - 4);
-  }
-
-  putByte(value: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#end++] = value;
   }
 
   putInt16(value: number): void {

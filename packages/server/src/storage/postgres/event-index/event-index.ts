@@ -1,7 +1,6 @@
 // The index of events on PostgreSQL: segments are rows beside the log. Threads make and search them, each over connections of
 // its own.
 
-import type { TenantId } from '@tallystick/contract';
 import type { EventIndex } from '../../../events/event-index.ts';
 import type { FollowerWork } from '../../../followers/follower-work.ts';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -14,13 +13,14 @@ import { Searches, type SearchesOptions } from '../../event-index/store/searches
 import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
 import { ThreadedIndex } from '../../event-index/store/threaded-index.ts';
 import { JobTables } from '../../work/job-tables.ts';
-import { ALL_TENANTS, Database, type DatabaseOptions, type DatabaseScope } from '../connection/database.ts';
+import { ALL_TENANTS, Database, type DatabaseOptions } from '../connection/database.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { jobsIn } from '../work/work.ts';
 import type { IndexData, HeldMessage } from './index-thread.ts';
 import { LogEvents } from './log-events.ts';
 import type { SearchData } from './search-thread.ts';
-import { SegmentTables } from './segment-tables.ts';
+import { SegmentReads, SegmentTables } from './segment-tables.ts';
+import { readsOver } from './tenant-reads.ts';
 
 const startThread = threadsBeside(import.meta.url);
 
@@ -36,12 +36,11 @@ export interface IndexParts {
 
 /** Reads what one tenant may. */
 export function searchesOver(
-  { database, clock, random, held = HeldShares.all() }: Omit<IndexParts, 'nextId'>,
+  { database }: Pick<IndexParts, 'database'>,
   options?: SearchesOptions,
 ): Searches {
-  const scopeOf = (tenant: TenantId): DatabaseScope => ({ role: 'Reader', tenants: [tenant] });
-  const store = new SegmentTables({ database, clock, random, scopeOf });
-  return new Searches(store, new LogEvents({ database, held, scopeOf }), options);
+  const reads = readsOver(database, (tenant) => ({ role: 'Reader', tenants: [tenant] }));
+  return new Searches(new SegmentReads(reads), new LogEvents(reads), options);
 }
 
 export interface Making {
@@ -50,12 +49,12 @@ export interface Making {
 }
 
 export function makingOver({ database, clock, random, nextId, held = HeldShares.all() }: IndexParts): Making {
-  const scopeOf = () => ALL_TENANTS;
-  const store = new SegmentTables({ database, clock, random, scopeOf });
+  const reads = readsOver(database, () => ALL_TENANTS);
+  const store = new SegmentTables({ database, clock, random, reads });
   const jobs = new JobTables(jobsIn(database));
   const maker = new SegmentMaker({
     store,
-    log: new LogEvents({ database, held, scopeOf }),
+    log: new LogEvents(reads, held),
     clock,
     random,
     onUnread: (tenant, index, reason) =>

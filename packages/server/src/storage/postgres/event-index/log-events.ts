@@ -7,18 +7,13 @@ import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
 import type { IndexedLog, LogBehind, LoggedEvent } from '../../event-index/store/segment-store.ts';
 import { blobOf, blobOrNone, numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
-import {
-  ALL_TENANTS,
-  type Database,
-  type DatabaseScope,
-  type Row,
-  statement,
-} from '../connection/database.ts';
+import { type Row, statement } from '../connection/database.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
 import { noticesFor } from '../log/deletions.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
-import type { HeldShares } from '../nodes/held-shares.ts';
+import { HeldShares } from '../nodes/held-shares.ts';
 import { rowsAt } from './logged-events.ts';
+import type { TenantReads } from './tenant-reads.ts';
 
 /** Of stored text: a page of large events has fewer of them. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -27,10 +22,12 @@ const LOOKED_AT_BYTES_MAX = Number.MAX_SAFE_INTEGER;
 /** How many logs are found at once; the others come in the next turn. */
 const BEHIND_MAX = 1000;
 const PORTION = 2048;
+/** Of those who see all. */
+const ANY_TENANT = '';
 
 const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const LEAF = statement('SELECT leaf FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
-const SECRET = statement('SELECT fingerprint_key FROM tenants WHERE tenant_id = $1');
+const SECRET = statement('SELECT index_key FROM tenants WHERE tenant_id = $1');
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
   `SELECT heads.tenant_id, heads.next_index, coalesce(end_index, 0) AS end_index
@@ -55,24 +52,18 @@ const STREAMS = statement(
    ORDER BY first_index`,
 );
 
-export interface LogEventsParts {
-  readonly database: Database;
-  readonly held: HeldShares;
-  /** Who reads: the one who searches sees one tenant, the one who makes segments all. */
-  readonly scopeOf: (tenant: TenantId) => DatabaseScope;
-}
-
 export class LogEvents implements IndexedLog {
-  readonly #parts: LogEventsParts;
+  readonly #reads: TenantReads;
+  readonly #held: HeldShares;
   readonly #stored = new StoredEvents();
 
-  constructor(parts: LogEventsParts) {
-    this.#parts = parts;
+  constructor(reads: TenantReads, held = HeldShares.all()) {
+    this.#reads = reads;
+    this.#held = held;
   }
 
   async behind(events: number): Promise<LogBehind[]> {
-    const { database, held } = this.#parts;
-    const rows = await database.read(ALL_TENANTS, BEHIND, [events, held.list()]);
+    const rows = await this.#reads.query(ANY_TENANT, BEHIND, [events, this.#held.list()]);
     return rows.map((row) => ({
       tenant: textIn(row, 'tenant_id'),
       indexed: numberOf(row, 'end_index'),
@@ -81,13 +72,12 @@ export class LogEvents implements IndexedLog {
   }
 
   async head(tenant: TenantId): Promise<number> {
-    const [row] = await this.#read(tenant, HEAD, [tenant]);
+    const [row] = await this.#reads.query(tenant, HEAD, [tenant]);
     return row === undefined ? 0 : numberOf(row, 'next_index');
   }
 
   async between(tenant: TenantId, from: number, end: number, bytesMax: number): Promise<LoggedEvent[]> {
-    const { database, scopeOf } = this.#parts;
-    return database.inOneState(scopeOf(tenant), async (transaction) => {
+    return this.#reads.inOneState(tenant, async (transaction) => {
       const [rows, streams] = await Promise.all([
         transaction.query(BETWEEN, [tenant, from, end, bytesMax]),
         transaction.query(STREAMS, [tenant, from, end]),
@@ -106,8 +96,7 @@ export class LogEvents implements IndexedLog {
   }
 
   async events(tenant: TenantId, indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
-    const { database, scopeOf } = this.#parts;
-    const { rows } = await database.inOneState(scopeOf(tenant), (transaction) =>
+    const { rows } = await this.#reads.inOneState(tenant, (transaction) =>
       rowsAt(transaction, tenant, indexes, LOOKED_AT_BYTES_MAX),
     );
     const events = new Map<number, QueriedEvent>();
@@ -122,8 +111,7 @@ export class LogEvents implements IndexedLog {
     tenant: TenantId,
     indexes: readonly number[],
   ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }> {
-    const { database, scopeOf } = this.#parts;
-    return database.inOneState(scopeOf(tenant), async (transaction) => {
+    return this.#reads.inOneState(tenant, async (transaction) => {
       const { rows, readCount } = await rowsAt(transaction, tenant, indexes, PAGE_BYTES_MAX);
       const asStored = rows.map((row) => row.stored);
       const notices = await noticesFor(transaction, tenant, asStored);
@@ -133,17 +121,13 @@ export class LogEvents implements IndexedLog {
   }
 
   async leaf(tenant: TenantId, index: number): Promise<Uint8Array | undefined> {
-    const [row] = await this.#read(tenant, LEAF, [tenant, index]);
+    const [row] = await this.#reads.query(tenant, LEAF, [tenant, index]);
     return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
   }
 
   async secret(tenant: TenantId): Promise<Uint8Array> {
-    const [row] = await this.#read(tenant, SECRET, [tenant]);
-    return blobOf(row, 'fingerprint_key');
-  }
-
-  #read(tenant: TenantId, ...asked: Parameters<Database['read']> extends [unknown, ...infer R] ? R : never) {
-    return this.#parts.database.read(this.#parts.scopeOf(tenant), ...asked);
+    const [row] = await this.#reads.query(tenant, SECRET, [tenant]);
+    return blobOf(row, 'index_key');
   }
 }
 

@@ -1,8 +1,6 @@
 // A search thread: answers questions over connections of its own. Entry of a worker.
 
 import { workerData } from 'node:worker_threads';
-import { systemClock } from '../../../runtime/clock.ts';
-import { createSystemRandom } from '../../../runtime/random.ts';
 import { serveThread } from '../../../runtime/thread.ts';
 import { answerSearch, type SearchMessage } from '../../event-index/store/index-messages.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
@@ -14,7 +12,7 @@ export interface SearchData {
 
 const { connecting } = workerData as SearchData;
 const database = new Database(connecting);
-const searches = searchesOver({ database, clock: systemClock, random: createSystemRandom() });
+const searches = searchesOver({ database });
 
 serveThread<SearchMessage>({
   answer: (message) => answerSearch(searches, message),

@@ -4,11 +4,17 @@ import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { Random } from '../../../runtime/random.ts';
 import { endOf, type Manifest, manifestIn } from '../../event-index/store/manifest.ts';
-import type { SegmentStore, StoredBlock, WantedBlock } from '../../event-index/store/segment-store.ts';
+import type {
+  SegmentStore,
+  StoredBlock,
+  StoredSegments,
+  WantedBlock,
+} from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
-import { ALL_TENANTS, type Database, type DatabaseScope, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
+import type { TenantReads } from './tenant-reads.ts';
 
-const MANIFEST = statement('SELECT body FROM index_manifests WHERE tenant_id = $1');
+const MANIFEST = statement('SELECT body, version FROM index_manifests WHERE tenant_id = $1');
 const ADD_MANIFEST = statement(
   `INSERT INTO index_manifests (tenant_id, version, end_index, is_building, body) VALUES ($1, $2, $3, $4, $5)
    ON CONFLICT DO NOTHING`,
@@ -34,30 +40,21 @@ const NOT_DURABLY = statement('SET LOCAL synchronous_commit = off');
 const RANDOM_BYTES = 3;
 const RANDOM_MAX = 2 ** 20;
 
-export interface SegmentTablesParts {
-  readonly database: Database;
-  readonly clock: Pick<Clock, 'now'>;
-  readonly random: Random;
-  /** Who reads: the one who searches sees one tenant, the one who makes segments all. */
-  readonly scopeOf: (tenant: TenantId) => DatabaseScope;
-}
+/** For those who only read. */
+export class SegmentReads implements StoredSegments {
+  readonly #reads: TenantReads;
 
-export class SegmentTables implements SegmentStore {
-  readonly #parts: SegmentTablesParts;
-
-  constructor(parts: SegmentTablesParts) {
-    this.#parts = parts;
+  constructor(reads: TenantReads) {
+    this.#reads = reads;
   }
 
   async manifest(tenant: TenantId): Promise<Manifest | undefined> {
-    const { database, scopeOf } = this.#parts;
-    const [row] = await database.read(scopeOf(tenant), MANIFEST, [tenant]);
-    return row === undefined ? undefined : manifestIn(textIn(row, 'body'));
+    const [row] = await this.#reads.query(tenant, MANIFEST, [tenant]);
+    return row === undefined ? undefined : manifestIn(textIn(row, 'body'), numberOf(row, 'version'));
   }
 
   async get(tenant: TenantId, wanted: readonly WantedBlock[]): Promise<(Buffer | undefined)[]> {
-    const { database, scopeOf } = this.#parts;
-    const rows = await database.read(scopeOf(tenant), GET, [
+    const rows = await this.#reads.query(tenant, GET, [
       tenant,
       wanted.map(({ segment }) => segment),
       wanted.map(({ block }) => block),
@@ -69,6 +66,22 @@ export class SegmentTables implements SegmentStore {
       const bytes = found.get(`${segment} ${block}`);
       return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     });
+  }
+}
+
+export interface SegmentTablesParts {
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly random: Random;
+  readonly reads: TenantReads;
+}
+
+export class SegmentTables extends SegmentReads implements SegmentStore {
+  readonly #parts: SegmentTablesParts;
+
+  constructor(parts: SegmentTablesParts) {
+    super(parts.reads);
+    this.#parts = parts;
   }
 
   async swap(tenant: TenantId, version: number, next: Manifest): Promise<boolean> {

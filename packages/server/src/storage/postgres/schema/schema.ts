@@ -5,6 +5,7 @@
 
 import { LIMITS } from '@tallystick/contract';
 import { jobTables } from '../../work/job-statements.ts';
+import { INDEX_KEY, segmentTables } from './index-tables.ts';
 import type { Divide } from './partitions.ts';
 
 /**
@@ -375,24 +376,7 @@ export const MIGRATIONS: readonly Migration[] = [
     'DROP TABLE rebuilds',
   ],
   // The index of events is made of segments from now on.
-  () => [
-    'DROP TABLE docs, view_keys, view_counts, views',
-    `CREATE TABLE index_manifests (
-      ${TENANT},
-      version     bigint NOT NULL,
-      -- Of what is in segments.
-      end_index   bigint NOT NULL,
-      is_building boolean NOT NULL,
-      body        text NOT NULL,
-      PRIMARY KEY (tenant_id)
-    ) WITH (fillfactor = 50)`,
-    `CREATE TABLE index_blocks (
-      ${TENANT},
-      segment bigint NOT NULL,
-      block   integer NOT NULL,
-      bytes   bytea NOT NULL,
-      PRIMARY KEY (tenant_id, segment, block)
-    )`,
-    'ALTER TABLE index_blocks ALTER COLUMN bytes SET STORAGE EXTERNAL',
-  ],
+  () => segmentTables(TENANT),
+  // Who verifies may open the index, but not tell fingerprints.
+  () => INDEX_KEY,
 ];

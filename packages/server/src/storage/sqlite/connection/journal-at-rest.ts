@@ -1,4 +1,4 @@
-// journal.db for a reader that must not write any file: an auditor may have the data on a read-only disk. While the
+// journal.db, or another file beside it, for a reader that must not write any: an auditor may have the data on a read-only disk. While the
 // service is stopped there is no write-ahead log, and SQLite can open the file as immutable. It then takes no lock, so
 // changes of the file are detected afterwards. Beside a running service the file is opened as usual.
 
@@ -15,12 +15,21 @@ export interface ReadJournal extends Disposable {
   requireUnchanged(): void;
 }
 
-/** Throws StartError. */
+/** The journal; throws StartError. */
 export function openUnwritten(directory: string): ReadJournal {
-  const path = join(directory, JOURNAL_FILE);
+  return openAtRestOr(join(directory, JOURNAL_FILE), (open) =>
+    open === undefined ? openRunning(directory) : openJournalForReading(directory, { open }),
+  );
+}
+
+/** Any file; `open` gets how one is opened that nobody writes to, or undefined beside a service that runs. */
+export function openAtRestOr(
+  path: string,
+  open: (openFile: ((path: string) => DatabaseSync) | undefined) => DatabaseSync,
+): ReadJournal {
   const isAtRest = !hasWriteAheadLog(path);
   const before = stateOf(path);
-  const db = isAtRest ? openJournalForReading(directory, { open: openUnchanging }) : openRunning(directory);
+  const db = open(isAtRest ? openUnchanging : undefined);
   return {
     db,
     requireUnchanged() {

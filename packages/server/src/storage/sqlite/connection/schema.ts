@@ -202,4 +202,8 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (tenant, job_id)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The index of events asks what was removed since its segments were made.
+  CREATE INDEX deletions_by_notice ON deletions (tenant, notice_index);
+  `,
 ];

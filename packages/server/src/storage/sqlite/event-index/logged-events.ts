@@ -1,9 +1,8 @@
-// Events as the index reads them from journal.db: in the order of the log, all tenants together, or one tenant's alone.
+// Events of a tenant as the index reads them from journal.db, in the order of the log.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { decodeEntry } from '@tallystick/evidence';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
-import { blobOf, numberOf, readOr } from '../../rows/columns.ts';
+import { numberOf, readOr } from '../../rows/columns.ts';
 
 /** A row of the log, not looked into yet. */
 export interface LoggedRow extends EventRow {
@@ -20,56 +19,19 @@ const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, leaf, e
 const TABLES = 'entries LEFT JOIN contents USING (id) JOIN tenants ON tenants.tenant = entries.tenant';
 
 export class LoggedEvents {
-  readonly #beyond: StatementSync;
   readonly #ofTenant: StatementSync;
-  readonly #one: StatementSync;
-  readonly #ends: StatementSync;
-  readonly #leaf: StatementSync;
 
   constructor(journal: DatabaseSync) {
-    this.#beyond = journal.prepare(
-      `SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.id > ? ORDER BY entries.id LIMIT ?`,
-    );
     this.#ofTenant = journal.prepare(
       `SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.tenant = ? AND leaf_index >= ? AND leaf_index < ?
        ORDER BY leaf_index LIMIT ?`,
     );
-    this.#one = journal.prepare(`SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.id = ?`);
-    this.#ends = journal.prepare(
-      `SELECT (SELECT entry FROM entries WHERE tenant = ?1 ORDER BY leaf_index LIMIT 1) AS first,
-              (SELECT entry FROM entries WHERE tenant = ?1 ORDER BY leaf_index DESC LIMIT 1) AS last`,
-    );
-    this.#leaf = journal.prepare('SELECT leaf FROM entries WHERE id = ?');
-    // They would throw for a number that is too large, and so for all tenants.
-    for (const statement of [this.#beyond, this.#ofTenant, this.#one]) statement.setReadBigInts(true);
-  }
-
-  /** Of all tenants, those behind a row of entries. */
-  beyond(entry: number, limit: number): LoggedRow[] {
-    return this.#beyond.all(entry, limit).map(loggedRow);
+    // It would throw for a number that is too large.
+    this.#ofTenant.setReadBigInts(true);
   }
 
   ofTenant(tenant: number, fromIndex: number, endIndex: number, limit: number): LoggedRow[] {
     return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map(loggedRow);
-  }
-
-  /** When the first and the last event of a tenant were received; undefined where there is none. */
-  receivedBounds(tenant: number): { readonly firstMs: number; readonly lastMs: number } | undefined {
-    const row = this.#ends.get(tenant);
-    if (row?.['first'] === null) return undefined;
-    const timeIn = (column: string) => decodeEntry(blobOf(row, column)).receivedAtMs;
-    return { firstMs: timeIn('first'), lastMs: timeIn('last') };
-  }
-
-  /** Empty where somebody has put something else in its place. */
-  leafOf(entry: number): Uint8Array {
-    const row = this.#leaf.get(entry);
-    return readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
-  }
-
-  one(entry: number): LoggedRow | undefined {
-    const row = this.#one.get(entry);
-    return row === undefined ? undefined : loggedRow(row);
   }
 }
 

@@ -44,9 +44,11 @@ export function openViews(directory: string, isDamaged = false): OpenedViews {
   }
 }
 
+const openReadOnly = (path: string) => new DatabaseSync(path, { readOnly: true });
+
 /** For those who read; the writer has opened it before. */
-export function openViewsForReading(directory: string): DatabaseSync {
-  const db = new DatabaseSync(join(directory, VIEWS_FILE), { readOnly: true });
+export function openViewsForReading(directory: string, open = openReadOnly): DatabaseSync {
+  const db = open(join(directory, VIEWS_FILE));
   db.exec(
     `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA query_only = ON; PRAGMA cache_size = ${-CACHE_KIB}`,
   );
@@ -85,7 +87,7 @@ function openAnew(directory: string): DatabaseSync {
 }
 
 /** Why these are no views of this version. */
-function faultOf(db: DatabaseSync): string | undefined {
+export function faultOf(db: DatabaseSync): string | undefined {
   const found = db
     .prepare('SELECT user_version, application_id FROM pragma_user_version, pragma_application_id')
     .get();

@@ -6,10 +6,10 @@ import { createSystemRandom } from '../../../../runtime/random.ts';
 import { openDatabases, PATIENT_LIMITS } from '../../../../testing/postgres-server.ts';
 import type { IndexBackend } from '../../../event-index/testing/open-index.ts';
 import { ALL_TENANTS, Database, type DatabaseScope } from '../../connection/database.ts';
-import { HeldShares } from '../../nodes/held-shares.ts';
 import { openPostgresStorage } from '../../postgres-storage.ts';
 import { LogEvents } from '../log-events.ts';
 import { SegmentTables } from '../segment-tables.ts';
+import { readsOver } from '../tenant-reads.ts';
 
 const clock = systemClock;
 const random = createSystemRandom();
@@ -33,8 +33,8 @@ export async function indexAt(url: string): Promise<IndexBackend> {
   });
   const database = new Database({ url, connectionsMax: 6, ...PATIENT_LIMITS });
   const over = (scopeOf: (tenant: TenantId) => DatabaseScope) => ({
-    store: new SegmentTables({ database, clock, random, scopeOf }),
-    log: new LogEvents({ database, held: HeldShares.all(), scopeOf }),
+    store: new SegmentTables({ database, clock, random, reads: readsOver(database, scopeOf) }),
+    log: new LogEvents(readsOver(database, scopeOf)),
   });
   return {
     storage,

@@ -1,0 +1,43 @@
+// Opens a segment of the store by its footer, which says what it is and whose.
+
+import type { TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import { Segment } from '../segments/segment.ts';
+import { FOOTER_BLOCK, type Footer, FORMAT } from '../segments/segment-format.ts';
+import type { Section } from '../segments/terms.ts';
+import { DamagedSegment, decodeOrDamaged } from './block-cache.ts';
+import type { BlockKeys } from './block-codec.ts';
+import type { ListedSegment } from './manifest.ts';
+import type { SegmentStore } from './segment-store.ts';
+
+/** A footer as it is stored: it also says whose it is. */
+type StoredFooter = Footer & { readonly tenant: TenantId };
+
+export function footerIn(raw: Buffer): StoredFooter {
+  const footer = parseJson(raw.toString('utf8')) as StoredFooter;
+  if (footer.format !== FORMAT) throw new Error(`a segment of the index has the format ${footer.format}`);
+  return footer;
+}
+
+/** Whether a manifest lists it as what it is. */
+export function isOf(footer: StoredFooter, tenant: TenantId, { firstIndex, docs }: ListedSegment): boolean {
+  return footer.tenant === tenant && footer.firstIndex === firstIndex && footer.docs === docs;
+}
+
+/** For one who goes through all of it once. */
+export async function openUncached(
+  tenant: TenantId,
+  listed: ListedSegment,
+  store: Pick<SegmentStore, 'get'>,
+  keys: BlockKeys,
+): Promise<Segment> {
+  const segment = listed.id;
+  const read = async <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T) => {
+    const [stored] = await store.get(tenant, [{ segment, block }]);
+    if (stored === undefined) throw new DamagedSegment(segment, block);
+    return decodeOrDamaged(stored, { tenant, segment, block, section }, keys, decode).value;
+  };
+  const footer = await read(FOOTER_BLOCK, undefined, footerIn);
+  if (!isOf(footer, tenant, listed)) throw new DamagedSegment(segment, FOOTER_BLOCK);
+  return new Segment(footer, { read });
+}

@@ -1,0 +1,111 @@
+// What every backend's index is held to while it is kept: it is compared with the log.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { BlockKeys } from '../store/block-codec.ts';
+import { faultsOfIndex } from '../store/compare.ts';
+import { makeSegment } from '../store/make-segment.ts';
+import { SegmentOutput } from '../store/segment-output.ts';
+import { createSystemRandom } from '../../../runtime/random.ts';
+import { said } from './any-question.ts';
+import { boundLog } from './bound-ports.ts';
+import { asking, notes } from './noted-events.ts';
+import { type IndexBackend, TestIndex } from './open-index.ts';
+
+/** `open` gives an empty store. */
+export function claimUpkeep(open: () => Promise<IndexBackend>): void {
+  const withIndex = (work: (index: TestIndex, backend: IndexBackend) => Promise<void>) => async () => {
+    await using backend = await open();
+    await work(new TestIndex(backend), backend);
+  };
+  const compared = async ({ making }: IndexBackend) => {
+    let events = 0;
+    const faults = await faultsOfIndex('acme', making, (count) => (events += count));
+    return { faults, events };
+  };
+
+  test(
+    'segments that were made, merged or made again are what the log makes of them',
+    withIndex(async (index, backend) => {
+      for (let round = 0; round < 5; round++) {
+        await index.append('acme', fc.sample(said, 13));
+        await index.follow();
+      }
+      assert.deepEqual(await compared(backend), { faults: [], events: 65 });
+      await index.rebuild('acme');
+      assert.deepEqual(await compared(backend), { faults: [], events: 65 });
+    }),
+  );
+
+  test(
+    'a segment that was made in pieces is the same as one that was made at once',
+    withIndex(async (index, { making: { log } }) => {
+      await index.append('acme', fc.sample(said, 30));
+      const range = { tenant: 'acme', firstIndex: 0, docs: 30 };
+      const made = async (pieceEvents: number) => {
+        const blocks: Buffer[] = [];
+        const footer = await makeSegment(range, { log }, (raw) => blocks.push(raw), { pieceEvents });
+        return { blocks, footer };
+      };
+      assert.deepEqual(await made(7), await made(30));
+    }),
+  );
+
+  test(
+    'an event that somebody has left out of a segment, or put words into, is named',
+    withIndex(async (index, backend) => {
+      const { store, log } = backend.making;
+      await index.append('acme', notes(15));
+      await index.follow();
+      const [listed] = (await store.manifest('acme'))!.segments;
+      const altered = async (change: (event: object | undefined) => object | undefined) => {
+        const between = async (...asked: Parameters<typeof log.between>) =>
+          (await log.between(...asked)).map((each) =>
+            each.index === 4 ? { ...each, event: change(each.event) as typeof each.event } : each,
+          );
+        const keys = new BlockKeys(await log.secret('acme'));
+        const random = createSystemRandom();
+        const output = new SegmentOutput('acme', await store.newSegment(), { store, keys, random });
+        const range = { tenant: 'acme', ...listed! };
+        await output.end(await makeSegment(range, { log: boundLog(log, between) }, output.take));
+        const manifest = (await store.manifest('acme'))!;
+        const segments = [{ ...listed!, id: output.id }];
+        await store.swap('acme', manifest.version, { ...manifest, version: manifest.version + 1, segments });
+        const { total } = await index.find('acme', asking('refund'));
+        return { total, faults: (await compared(backend)).faults };
+      };
+      const message = 'what the index says of the event at 4 is not what the log says';
+      const faults = [{ index: 4, message }];
+      assert.deepEqual(await altered(() => undefined), { total: 14, faults });
+      const words = (event: object | undefined) => ({ ...event!, payload: { note: 'returned' } });
+      assert.deepEqual(await altered(words), { total: 14, faults });
+      assert.deepEqual(await altered((event) => event), { total: 15, faults: [] });
+    }),
+  );
+
+  test(
+    'a segment whose blocks are gone is named by its events, and a list that nobody can read lists nothing',
+    withIndex(async (index, backend) => {
+      const { store } = backend.making;
+      await index.append('acme', notes(15));
+      await index.follow();
+      const manifest = (await store.manifest('acme'))!;
+      const { id } = manifest.segments[0]!;
+      await store.remove('acme', id);
+      const [fault] = (await compared(backend)).faults;
+      assert.match(fault!.message, /^the index of the events from 0 to 14 is damaged: block \d+ of segment/);
+      const broken = {
+        ...manifest,
+        version: manifest.version + 1,
+        segments: [{ id, firstIndex: 0, docs: 0 }],
+      };
+      await store.swap('acme', manifest.version, broken as unknown as typeof manifest);
+      assert.deepEqual(await compared(backend), { faults: [], events: 0 });
+      assert.equal((await index.find('acme', asking('refund'))).total, 15);
+      index.maker.hint('acme');
+      await index.follow();
+      assert.deepEqual(await compared(backend), { faults: [], events: 15 });
+    }),
+  );
+}
