@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { systemClock } from '../../packages/server/src/runtime/clock.ts';
 import { createSystemRandom } from '../../packages/server/src/runtime/random.ts';
+import { boundLog } from '../../packages/server/src/storage/event-index/testing/bound-ports.ts';
 import { SegmentMaker } from '../../packages/server/src/storage/event-index/store/segment-maker.ts';
 import { indexAt } from '../../packages/server/src/storage/postgres/event-index/testing/index-backend.ts';
 import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
@@ -74,16 +75,12 @@ async function makeSegmentWithoutLast(url: string, tenant: string): Promise<void
   const maker = new SegmentMaker({
     store,
     log: {
-      behind: () => [{ tenant, indexed: 0, head: events }],
-      head: (asked) => log.head(asked),
-      events: (...asked) => log.events(...asked),
-      stored: (...asked) => log.stored(...asked),
-      leaf: (...asked) => log.leaf(...asked),
-      secret: (asked) => log.secret(asked),
-      between: async (...asked) =>
+      ...boundLog(log, async (...asked) =>
         (await log.between(...asked)).map((each) =>
           each.index === events - 1 ? { ...each, event: undefined } : each,
         ),
+      ),
+      behind: () => [{ tenant, indexed: 0, head: events }],
     },
     clock: systemClock,
     random: createSystemRandom(),

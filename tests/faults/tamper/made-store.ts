@@ -152,6 +152,7 @@ export class Maker implements AsyncDisposable {
         checkpointer: { refusalOf: () => undefined, covers: () => this.publish() },
         clock: { now: () => this.#nowMs },
         nextId,
+        forget: async () => {},
       },
     );
   }

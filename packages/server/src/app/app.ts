@@ -32,6 +32,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { storageCheck } from '../storage/files/data-directory.ts';
 import { loadTokenKey } from '../storage/keys/token-key.ts';
 import { logCheck } from '../streams/append/log-watch.ts';
+import { IndexScrubber } from '../events/index-scrubber.ts';
 import { createScrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
@@ -94,6 +95,7 @@ export async function createApp(
   built.use(witnessing);
   built.use(checkpointer);
   built.use(scrubber);
+  const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
   built.use(store.indexFollower);
   built.use(store.workers);
   built.use(sequencer);
@@ -108,6 +110,7 @@ export async function createApp(
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
       scrubber.start();
+      indexScrubber.start();
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },

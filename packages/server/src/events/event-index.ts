@@ -91,6 +91,8 @@ export interface TenantIndex {
    * the other when it is complete.
    */
   build(): Promise<BuildStep>;
+  /** Once content was removed under notices: leaves nothing of it in the index. No question finds it before, either. */
+  forget(): Promise<void>;
   /** Tries an event again that could not be indexed; returns why it still cannot be; undefined: it is in the index. */
   indexAgain(index: number): Promise<string | undefined>;
 }
@@ -99,8 +101,23 @@ export interface EventIndex {
   forTenant(tenant: TenantId): TenantIndex;
   /** Of all tenants together: the longest lag, and the sum of their pending events. */
   stateOfAll(): Promise<IndexProgress>;
+  /** Compares the next part of the index with the log, of all there are in turn; one that differs is made again. */
+  checkNext(signal: AbortSignal): Promise<IndexCheck>;
   /** The index was found damaged and is not made anew yet: questions may get no answer. */
   isDamaged(): boolean;
+}
+
+export interface IndexCheck {
+  /** Nothing is left that was not compared since the last time that this was said. */
+  readonly isRoundDone: boolean;
+  readonly fault:
+    | {
+        readonly tenant: TenantId;
+        /** Of the first event that differs; undefined where none can be named. */
+        readonly index: number | undefined;
+        readonly message: string;
+      }
+    | undefined;
 }
 
 /** How far the new index of a tenant has come. */

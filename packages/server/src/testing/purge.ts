@@ -18,6 +18,8 @@ export interface PurgeRequest {
   readonly tenant: TenantId;
   readonly spans: readonly IndexSpan[];
   readonly isLeft?: boolean;
+  /** Undefined: the index is not made again for it. */
+  readonly forget?: (tenant: TenantId) => Promise<void>;
 }
 
 /** Of a service on a data directory. */
@@ -40,7 +42,7 @@ export async function purgeBeside({ dataDirectory }: TestApp, request: PurgeRequ
 /** Of a service that has the same store open. */
 export async function purgeIn(
   { log, tree, removal }: Storage,
-  { tenant, spans, isLeft = false }: PurgeRequest,
+  { tenant, spans, isLeft = false, forget = async () => {} }: PurgeRequest,
 ): Promise<void> {
   const correlationId = createSystemRandom().uuid();
   const request = { tenant, spans, cause: 'Retention' as const, correlationId, deadline: new Deadline() };
@@ -56,5 +58,6 @@ export async function purgeIn(
     checkpointer: { refusalOf: () => undefined, covers: (_, isPublished) => until(isPublished) },
     clock: systemClock,
     nextId,
+    forget,
   });
 }

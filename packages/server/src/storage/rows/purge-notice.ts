@@ -13,6 +13,7 @@ import {
 import type { Purged } from '../../streams/log.ts';
 import type { IndexSpan } from '../../streams/removal/removal.ts';
 import { blobOf, numberOf, readOr } from './columns.ts';
+import { isWithin } from './spans.ts';
 import { hasContent, type StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -88,7 +89,7 @@ export function withoutPurged(
   return rows.map((row) => {
     const purge = byNotice.get(noticeNamedBy(row) ?? -1);
     const index = readOr(() => numberOf(row, 'leaf_index'), -1);
-    if (purge === undefined || !coveredBy(purge, index)) return row;
+    if (purge === undefined || !isWithin(purge.spans, index)) return row;
     const { noticeIndex, purgedAtMs } = purge;
     const purged: Purged = { noticeIndex, purgedAtMs, isDeleted: !hasContent(row) };
     return { ...row, content_id: null, text1: null, text2: null, seeds: null, purged };
@@ -106,14 +107,4 @@ function noticeNamedBy(row: Row): number | undefined {
   if (index === null || index === undefined) return undefined;
   if (readOr(() => blobOf(row, 'entry'), undefined)?.[KIND_AT] !== KINDS.event) return undefined;
   return readOr(() => numberOf(row, 'notice_index'), undefined);
-}
-
-function coveredBy({ spans }: Purge, index: number): boolean {
-  let [low, high] = [0, spans.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (spans[middle]!.endIndex <= index) low = middle + 1;
-    else high = middle;
-  }
-  return low < spans.length && spans[low]!.firstIndex <= index;
 }

@@ -26,7 +26,16 @@ function partsOf({ storage, checkpointer }: Store, more: Partial<RemovalParts> =
     steadyNowMs: () => systemClock.now(),
   });
   const { removal, tree: trees } = storage;
-  return { removal, trees, sequencer, checkpointer, clock: systemClock, nextId, ...more };
+  return {
+    removal,
+    trees,
+    sequencer,
+    checkpointer,
+    clock: systemClock,
+    nextId,
+    forget: async () => {},
+    ...more,
+  };
 }
 
 async function storeWith(count: number): Promise<Store> {

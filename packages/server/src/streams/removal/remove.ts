@@ -1,5 +1,5 @@
 // Removes the content of whole ranges of a log. The notice comes first, then a signed and anchored checkpoint over it,
-// then the deletion: a crash leaves a notice without its effect, never an effect without its notice. From the commit of
+// then the deletion, then what the index has of it: a crash leaves a notice without its effect, never an effect without its notice. From the commit of
 // the notice on, every read shows the tombstone. A repeat for the same ranges finishes the work. Entries and group
 // roots stay, so that every proof ever given stays valid.
 
@@ -35,6 +35,8 @@ export interface RemovalParts {
   readonly checkpointer: Pick<Checkpointer, 'covers' | 'refusalOf'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly nextId: () => EventId;
+  /** Leaves nothing of what was removed in the index of events. */
+  readonly forget: (tenant: TenantId) => Promise<void>;
 }
 
 export interface Removed {
@@ -64,6 +66,7 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
     for (let from: number | undefined = 0; from !== undefined; )
       from = await parts.removal.deleteContents(tenant, noticeIndex, from);
   }
+  await parts.forget(tenant);
   return { noticeIndexes: ordered };
 }
 

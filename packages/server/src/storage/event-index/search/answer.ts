@@ -1,22 +1,26 @@
 // Puts an answer together: how many match, a page of them read from the log, how well each fits the words, and their counts.
 
-import { LIMITS } from '@tallystick/contract';
+import { LIMITS, type SearchFilters } from '@tallystick/contract';
 import type { Found, FoundEvent, Question } from '../../../events/event-index.ts';
 import { highlightsOf } from '../../../query/highlights.ts';
-import { EVERYTHING, type Text, type Value } from '../../../query/query.ts';
+import { EVERYTHING, type Query, type Text, type Value } from '../../../query/query.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { aggregate } from './aggregate.ts';
 import { DocSet } from '../segments/doc-set.ts';
 import { findIn, newestOf, pageOf, type PieceFound, placesOf, type PlacedRow, totalOf } from './find.ts';
 import { Looker, type ReadEvents } from './look.ts';
 import { type Plan, planOf } from './plan.ts';
 import type { Searched } from '../segments/searched.ts';
+import { withoutRemoved } from './without-removed.ts';
 
 /** What an answer needs of a tenant's log. */
 export interface SearchedLog {
   readonly events: ReadEvents;
+  /** What was removed since the segments were made. */
+  readonly removed: readonly IndexSpan[];
   /** As they are shown, in this order, while they are not too large together; and how many were looked for. */
   stored(
     indexes: readonly number[],
@@ -57,8 +61,8 @@ export class Answerer {
   }
 
   async answer(totalMax = LIMITS.listExactTotalMax): Promise<Omit<Found, 'state'>> {
-    const { query, filters, sight, isScored, aggregations } = this.#question;
-    const found = await findIn(this.#pieces, planOf(query, filters, sight), this.#deadline);
+    const { query, filters, isScored, aggregations } = this.#question;
+    const found = await findIn(this.#pieces, this.#planOf(query, filters), this.#deadline);
     const total = await totalOf(found, this.#looker, totalMax);
     const weighed = isScored ? await this.#weigh() : [];
     const rows = await this.#page(found, weighed);
@@ -71,6 +75,10 @@ export class Answerer {
       aggregations: counted?.aggregations,
       isApproximate: counted?.isApproximate ?? false,
     };
+  }
+
+  #planOf(query: Query, filters: SearchFilters): Plan {
+    return withoutRemoved(planOf(query, filters, this.#question.sight), this.#log.removed);
   }
 
   async #page(found: readonly PieceFound[], weighed: readonly WeighedTerm[]): Promise<PlacedRow[]> {
@@ -131,7 +139,7 @@ export class Answerer {
 
   /** How rare the words of the query are among what this reader may search. */
   async #weigh(): Promise<WeighedTerm[]> {
-    const { query, sight } = this.#question;
+    const { query } = this.#question;
     const countOf = async (plan: Plan) => {
       const found = await findIn(this.#pieces, plan, this.#deadline);
       return found.reduce((sum, { possible }) => sum + possible.count, 0);
@@ -141,9 +149,9 @@ export class Answerer {
     weighTerms(query, (term) => terms.push(term), 0);
     for (const term of terms) {
       const key = JSON.stringify(term);
-      if (!counts.has(key)) counts.set(key, await countOf(planOf(term, {}, sight)));
+      if (!counts.has(key)) counts.set(key, await countOf(this.#planOf(term, {})));
     }
-    const all = await countOf(planOf(EVERYTHING, {}, sight));
+    const all = await countOf(this.#planOf(EVERYTHING, {}));
     return weighTerms(query, (term) => counts.get(JSON.stringify(term))!, all);
   }
 

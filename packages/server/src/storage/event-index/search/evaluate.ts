@@ -1,6 +1,7 @@
 // What a plan finds in one segment: the docs that are found for sure, and those that may be, which are all of these and
 // perhaps more. Only what lies between the two must be looked at.
 
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { DocSet, DocSetBuilder } from '../segments/doc-set.ts';
 import { findPhrase } from './phrase.ts';
 import { eventIdAt, positionOf } from './positions.ts';
@@ -57,6 +58,8 @@ export async function evaluate(plan: Plan, segment: Searched, check: () => void)
       return exactly(await docsInTime(segment, plan));
     case 'Traits':
       return exactly(await docsWithTraits(segment, plan.numbers));
+    case 'Within':
+      return exactly(docsWithin(segment, plan.spans));
     case 'EventId':
       return exactly(await docsWithEventId(segment, plan.first, plan.last));
   }
@@ -176,6 +179,13 @@ async function docsWithTraits(segment: Searched, numbers: readonly number[]): Pr
   if (count === segment.docs) return DocSet.all(segment.docs);
   const sets = await Promise.all(asked.map(([number]) => docsWith(segment, 'facts', traitsTerm(number))));
   return sets.reduce((a, b) => a.or(b), DocSet.none(segment.docs));
+}
+
+function docsWithin({ firstIndex, docs }: Searched, spans: readonly IndexSpan[]): DocSet {
+  const found = new DocSetBuilder(docs);
+  for (const span of spans)
+    found.addRange(Math.max(0, span.firstIndex - firstIndex), Math.min(docs, span.endIndex - firstIndex));
+  return found.take();
 }
 
 /** Those whose ids are not below the one nor above the other. */

@@ -9,6 +9,7 @@ import { foldText } from '../../../query/fold.ts';
 import type { Comparison, ContentPath, Field, Operator, Query, Value } from '../../../query/query.ts';
 import { numberIn } from '../../../query/query-term.ts';
 import { type Phrase, phraseOf } from '../../../query/tokens.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { isAscii, termOf } from '../segments/bytes.ts';
 import {
   ALL_TRAITS,
@@ -44,6 +45,7 @@ export type Plan =
   | NumberPlan
   | TimePlan
   | { readonly of: 'Traits'; readonly numbers: readonly number[] }
+  | { readonly of: 'Within'; readonly spans: readonly IndexSpan[] }
   | { readonly of: 'EventId'; readonly first: string; readonly last: string };
 
 /** Docs that have the term in one of the sections. */
@@ -325,13 +327,12 @@ function wholeFact(fact: FactName, { field, text, prefix }: Value): Plan {
 
 const ULID_LENGTH = 26;
 /** The first character of one has three bits. */
-const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]*$/;
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{0,25}$/;
 
 function eventIds(folded: string, isBeginning: boolean): Plan {
   const text = folded.toUpperCase();
   // Others are written in small letters nowhere, and have no other characters.
-  if (!ULID.test(text) || text.length > ULID_LENGTH || (!isBeginning && text.length < ULID_LENGTH))
-    return NONE;
+  if (!ULID.test(text) || (!isBeginning && text.length < ULID_LENGTH)) return NONE;
   const bytes = (filler: string) =>
     Buffer.from(eventIdBytes(text.padEnd(ULID_LENGTH, filler))).toString('latin1');
   return { of: 'EventId', first: bytes('0'), last: bytes('Z') };
@@ -376,9 +377,7 @@ function traits(isAsked: (traits: Traits) => boolean): Plan {
   return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
 }
 
-function perhaps(possible: Plan): Plan {
-  return { of: 'Between', sure: NONE, possible };
-}
+const perhaps = (possible: Plan): Plan => ({ of: 'Between', sure: NONE, possible });
 
 export function and(plans: readonly Plan[]): Plan {
   const asked = plans.filter(({ of }) => of !== 'All');

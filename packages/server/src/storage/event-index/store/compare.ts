@@ -3,14 +3,16 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { pauseForOthers } from '../../../runtime/pause.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
+import { isWithin } from '../../rows/spans.ts';
 import { compareBytes } from '../segments/bytes.ts';
 import { EVENT_ID_BYTES } from '../segments/column-writer.ts';
 import { DocSetBuilder } from '../segments/doc-set.ts';
 import type { Segment } from '../segments/segment.ts';
 import { COLUMN_DOCS, FOOTER_BLOCK, NUMBER_COLUMNS, VALUE_COLUMNS } from '../segments/segment-format.ts';
 import { type Section, SECTIONS } from '../segments/terms.ts';
-import { DamagedSegment, decodeOrDamaged } from './block-cache.ts';
-import { BlockKeys } from './block-codec.ts';
+import { DamagedSegment } from './block-cache.ts';
+import { BlockKeys, type BlockPlace, decodeBlock } from './block-codec.ts';
 import { BlocksInMemory, makeSegment } from './make-segment.ts';
 import { type ListedSegment, ofThisLog } from './manifest.ts';
 import { openUncached } from './open-segment.ts';
@@ -22,6 +24,8 @@ const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 export interface CompareParts {
   readonly store: Pick<SegmentStore, 'get'>;
   readonly log: Pick<IndexedLog, 'between' | 'secret'>;
+  /** What was removed since the segment was made: searches leave it out. */
+  readonly removed?: readonly IndexSpan[];
   /** Lets others have their turn; throws when it must stop. */
   readonly pause?: (() => Promise<void>) | undefined;
 }
@@ -37,7 +41,7 @@ export interface IndexFault {
 export async function faultOfSegment(
   tenant: TenantId,
   listed: ListedSegment,
-  { store, log, pause = pauseForOthers }: CompareParts,
+  { store, log, removed = [], pause = pauseForOthers }: CompareParts,
 ): Promise<IndexFault | undefined> {
   const keys = new BlockKeys(await log.secret(tenant));
   const range = { tenant, ...listed };
@@ -55,7 +59,7 @@ export async function faultOfSegment(
     const stored = await openUncached(tenant, listed, store, keys);
     const blocks = new BlocksInMemory();
     const made = blocks.segment(await makeSegment(range, { log }, blocks.take, { pause }));
-    return faultOf(listed, await differingDocs(made, stored));
+    return faultOf(listed, await differingDocs(made, stored), removed);
   } catch (error) {
     if (!(error instanceof DamagedSegment)) throw error;
     return { index: undefined, message: `the index of ${eventsOf(listed)} is damaged: ${error.message}` };
@@ -70,9 +74,11 @@ export async function faultsOfIndex(
 ): Promise<IndexFault[]> {
   const manifest = await store.manifest(tenant);
   const listed = await ofThisLog(tenant, manifest?.segments ?? [], log);
+  const removals = await log.removedSince(tenant, manifest?.removalsTo ?? 0);
+  const removed = removals.flatMap(({ spans }) => spans);
   const faults: IndexFault[] = [];
   for (const segment of listed) {
-    const fault = await faultOfSegment(tenant, segment, { store, log, pause });
+    const fault = await faultOfSegment(tenant, segment, { store, log, removed, pause });
     if (fault !== undefined) faults.push(fault);
     onCompared(segment.docs);
   }
@@ -82,7 +88,7 @@ export async function faultsOfIndex(
 /** What else is needed for all segments of a tenant. */
 export interface ComparedIndex {
   readonly store: StoredSegments;
-  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaf'>;
+  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaf' | 'removedSince'>;
 }
 
 /** Blocks as they are made, compared with those that are stored, some at a time. */
@@ -128,17 +134,29 @@ class Comparison {
       made.map(({ block }) => ({ segment, block })),
     );
     for (const [i, { block, section, raw }] of made.entries()) {
-      const bytes = stored[i];
-      if (bytes === undefined) throw new DamagedSegment(segment, block);
-      const place = { tenant, segment, block, section };
-      const own = decodeOrDamaged(bytes, place, this.#keys, (decoded) => decoded).raw;
-      this.isDifferent ||= !own.equals(raw);
+      this.isDifferent ||= !this.#isSame(stored[i], { tenant, segment, block, section }, raw);
+    }
+  }
+
+  /** A block that does not open here may be sound, and of another section. */
+  #isSame(stored: Buffer | undefined, place: BlockPlace, raw: Buffer): boolean {
+    if (stored === undefined) return false;
+    try {
+      return decodeBlock(stored, place, this.#keys).equals(raw);
+    } catch {
+      return false;
     }
   }
 }
 
-function faultOf(listed: ListedSegment, docs: readonly number[]): IndexFault {
+function faultOf(
+  listed: ListedSegment,
+  differing: readonly number[],
+  removed: readonly IndexSpan[],
+): IndexFault | undefined {
+  const docs = differing.filter((doc) => !removed.some((span) => isWithin([span], listed.firstIndex + doc)));
   const [first] = docs;
+  if (docs.length < differing.length && first === undefined) return undefined;
   if (first === undefined)
     return { index: undefined, message: `the index of ${eventsOf(listed)} is not what is made of the log` };
   const index = listed.firstIndex + first;
@@ -160,7 +178,8 @@ async function differingDocs(made: Segment, stored: Segment): Promise<readonly n
     for (const section of SECTIONS) await compareTerms(section, made, stored, differing);
     for (let first = 0; first < made.docs; first += COLUMN_DOCS)
       await compareColumns(first, made, stored, differing);
-  } catch {
+  } catch (error) {
+    if (error instanceof DamagedSegment) throw error;
     // What somebody has changed may not be readable at all: those that were met are named.
   }
   return [...differing.take().list()];

@@ -1,7 +1,14 @@
 // The index of events in this thread: for a command, and for tests.
 
 import type { TenantId } from '@tallystick/contract';
-import type { EventIndex, Found, IndexProgress, Question, TenantIndex } from '../../../events/event-index.ts';
+import type {
+  EventIndex,
+  Found,
+  IndexCheck,
+  IndexProgress,
+  Question,
+  TenantIndex,
+} from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -9,12 +16,14 @@ import type { Deadline } from '../../../runtime/deadline.ts';
 import type { Awaitable } from '../segments/searched.ts';
 import type { Searches } from './searches.ts';
 import type { SegmentMaker } from './segment-maker.ts';
+import type { Upkeep } from './upkeep.ts';
 
 type IndexOfAny = OfAny<TenantIndex, TenantId>;
 
 export interface IndexHereParts {
   readonly searches: Searches;
   readonly maker: SegmentMaker;
+  readonly upkeep: Upkeep;
   readonly isBuilding: () => Awaitable<boolean>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -43,6 +52,10 @@ export class IndexHere implements EventIndex, IndexOfAny, FollowerWork {
     return this.#parts.maker.build(tenant);
   }
 
+  forget(tenant: TenantId) {
+    return this.#parts.upkeep.forget(tenant);
+  }
+
   indexAgain(tenant: TenantId, index: number) {
     return this.#parts.maker.indexAgain(tenant, index);
   }
@@ -53,6 +66,10 @@ export class IndexHere implements EventIndex, IndexOfAny, FollowerWork {
 
   async stateOfAll(): Promise<IndexProgress> {
     return { lagMs: 0, pendingEvents: 0, isRebuilding: await this.#parts.isBuilding() };
+  }
+
+  checkNext(): Promise<IndexCheck> {
+    return this.#parts.upkeep.checkNext();
   }
 
   isDamaged(): boolean {

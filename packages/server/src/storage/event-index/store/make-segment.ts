@@ -35,7 +35,11 @@ export interface ReadPiece {
 }
 
 /** Of the whole range, or of its beginning where its events are large. */
-export async function readPiece(range: LogRange, { log, onUnread }: SegmentSource): Promise<ReadPiece> {
+export async function readPiece(
+  range: LogRange,
+  { log, onUnread }: SegmentSource,
+  pause = pauseForOthers,
+): Promise<ReadPiece> {
   const { tenant, firstIndex, docs } = range;
   const end = firstIndex + docs;
   const builder = new SegmentBuilder(firstIndex, docs);
@@ -51,7 +55,7 @@ export async function readPiece(range: LogRange, { log, onUnread }: SegmentSourc
       lastLeaf = logged.leaf;
     }
     next += portion.length;
-    await pauseForOthers();
+    await pause();
   }
   return { builder, docs: next - firstIndex, lastLeaf: lastLeaf! };
 }
@@ -85,12 +89,11 @@ export async function makeSegment(
   const end = range.firstIndex + range.docs;
   for (let next = range.firstIndex; next < end; ) {
     const docs = Math.min(pieceEvents, end - next);
-    const piece = await readPiece({ ...range, firstIndex: next, docs }, source);
+    const piece = await readPiece({ ...range, firstIndex: next, docs }, source, pause);
     if (piece.docs === range.docs) return piece.builder.write(take);
     const blocks = new BlocksInMemory();
     pieces.push(blocks.segment(piece.builder.write(blocks.take, piece.docs)));
     next += piece.docs;
-    await pause();
   }
   return mergeSegments(pieces, take, pause);
 }

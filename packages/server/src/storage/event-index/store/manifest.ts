@@ -11,6 +11,8 @@ export interface Manifest {
   /** How many times the index has been made, from 1. */
   readonly generation: number;
   readonly segments: readonly ListedSegment[];
+  /** Of what notices before this index have removed, nothing is in the segments. None: of no notice. */
+  readonly removalsTo?: number;
   /** Segments that others have taken the place of: a search that has begun may still read them. */
   readonly replaced: readonly { readonly id: number; readonly sinceMs: number }[];
   /** Of the index that is being made in place of this one; it has none before. */

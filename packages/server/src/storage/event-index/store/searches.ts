@@ -53,11 +53,14 @@ export class Searches {
   async find(tenant: TenantId, question: Question, nowMs: number, stopping: Stopping): Promise<Search> {
     const manifest = await this.#store.manifest(tenant);
     const head = await this.#log.head(tenant);
+    const removalsTo = manifest?.removalsTo ?? 0;
+    const removals = await this.#log.removedSince(tenant, removalsTo);
     const segments = await this.#open(tenant, manifest?.segments ?? []);
     const from = endOf(segments);
     const end = Math.min(head, from + TAIL_EVENTS_MAX);
-    const tail = await this.#tails.between(tenant, from, end);
+    const tail = await this.#tails.between(tenant, from, end, removalsTo);
     const log = {
+      removed: removals.flatMap(({ spans }) => spans),
       events: async (indexes: readonly number[]) => this.#log.events(tenant, indexes),
       stored: async (indexes: readonly number[]) => this.#log.stored(tenant, indexes),
     };

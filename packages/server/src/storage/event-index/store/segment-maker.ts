@@ -1,23 +1,18 @@
-// Makes segments of what logs have beyond them, and one of many where enough neighbours are of a size. Blocks are in the store
-// before a manifest lists them, and go some time after it does not: a maker that is killed in between leaves nothing that is read.
+// Makes segments of what logs have beyond them, and one of many where enough neighbours are of a size.
 
 import type { TenantId } from '@tallystick/contract';
 import type { BuildStep } from '../../../events/event-index.ts';
 import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
-import type { Clock } from '../../../runtime/clock.ts';
-import { pauseForOthers } from '../../../runtime/pause.ts';
-import type { Random } from '../../../runtime/random.ts';
 import { NO_SUCH_EVENT } from '../index-letter.ts';
 import { mergeSegments } from '../segments/merge.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
-import type { Footer } from '../segments/segment-format.ts';
 import { DamagedSegment } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
-import { addTo, makeSegment, readPiece, type SegmentSource } from './make-segment.ts';
+import { addTo, readPiece } from './make-segment.ts';
 import { openUncached } from './open-segment.ts';
-import { SegmentOutput } from './segment-output.ts';
-import type { IndexedLog, LogBehind, SegmentStore } from './segment-store.ts';
+import { SegmentWriter, type WriterParts } from './segment-writer.ts';
+import type { LogBehind } from './segment-store.ts';
 
 export interface SegmentSizes {
   /** Events of the smallest segment; a shorter tail is searched as it is. */
@@ -27,25 +22,16 @@ export interface SegmentSizes {
 }
 
 const SIZES: SegmentSizes = { small: 2048, merged: 16 };
-/** Longer than any search. */
-const REPLACED_MS = 600_000;
-/** So long it keeps others waiting. */
-const MERGE_NS_MAX = 5e6;
 
-export interface MakerParts {
-  readonly store: SegmentStore;
-  readonly log: IndexedLog;
-  readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
-  readonly random: Random;
+export interface MakerParts extends WriterParts {
   readonly sizes?: SegmentSizes;
-  /** Told of an event that cannot be read, before the segment without it is listed. */
-  readonly onUnread: (tenant: TenantId, index: number, reason: string) => Promise<void> | void;
 }
 
 const FIRST: Manifest = { version: 0, generation: 1, segments: [], replaced: [] };
 
 export class SegmentMaker {
   readonly #parts: MakerParts;
+  readonly #writer: SegmentWriter;
   readonly #sizes: SegmentSizes;
   /** Logs whose tails are large, though they have few events. */
   readonly #heavy = new Set<TenantId>();
@@ -58,6 +44,7 @@ export class SegmentMaker {
 
   constructor(parts: MakerParts) {
     this.#parts = parts;
+    this.#writer = new SegmentWriter(parts);
     this.#sizes = parts.sizes ?? SIZES;
   }
 
@@ -104,13 +91,13 @@ export class SegmentMaker {
     if (from < end) {
       const made = await this.#segmentOf(tenant, from, Math.min(end, from + this.#large), []);
       const next = { ...manifest, building: [...building, made] };
-      const isListed = await this.#swap(tenant, manifest, next, made);
+      const isListed = await this.#writer.swap(tenant, manifest, next, made);
       return { processedEvents: isListed ? from + made.docs : from, totalEvents, isDone: false };
     }
     const { building: _, ...rest } = manifest;
-    const replaced = [...manifest.replaced, ...this.#replaced(manifest.segments)];
+    const replaced = [...manifest.replaced, ...this.#writer.replaced(manifest.segments)];
     const next = { ...rest, segments: building, replaced, generation: manifest.generation + 1 };
-    const isDone = await this.#swap(tenant, manifest, next);
+    const isDone = await this.#writer.swap(tenant, manifest, next);
     if (isDone) this.#merge(tenant);
     return { processedEvents: isDone ? totalEvents : end, totalEvents, isDone };
   }
@@ -126,10 +113,10 @@ export class SegmentMaker {
       ({ firstIndex, docs }) => index >= firstIndex && index < firstIndex + docs,
     );
     if (manifest === undefined || listed === undefined) return undefined;
-    const made = await this.#madeAgain(tenant, listed);
+    const made = await this.#writer.madeAgain(tenant, listed);
     const segments = manifest.segments.map((each) => (each === listed ? made : each));
-    const replaced = [...manifest.replaced, ...this.#replaced([listed])];
-    const isListed = await this.#swap(tenant, manifest, { ...manifest, segments, replaced }, made);
+    const replaced = [...manifest.replaced, ...this.#writer.replaced([listed])];
+    const isListed = await this.#writer.swap(tenant, manifest, { ...manifest, segments, replaced }, made);
     // Somebody else has changed it since.
     return isListed ? undefined : this.indexAgain(tenant, index);
   }
@@ -138,13 +125,18 @@ export class SegmentMaker {
     return this.#sizes.small * this.#sizes.merged;
   }
 
-  /** A segment was found damaged: from it on, all are made again. */
-  async discard(tenant: TenantId, segment: number): Promise<void> {
+  /** A segment was found damaged: from it on, all are made again. False where it is not listed. */
+  async discard(tenant: TenantId, segment: number): Promise<boolean> {
     const manifest = await this.#parts.store.manifest(tenant);
     const at = manifest?.segments.findIndex(({ id }) => id === segment) ?? -1;
-    if (manifest === undefined || at < 0) return;
-    const replaced = [...manifest.replaced, ...this.#replaced(manifest.segments.slice(at))];
-    await this.#swap(tenant, manifest, { ...manifest, segments: manifest.segments.slice(0, at), replaced });
+    if (manifest === undefined || at < 0) return false;
+    const replaced = [...manifest.replaced, ...this.#writer.replaced(manifest.segments.slice(at))];
+    await this.#writer.swap(tenant, manifest, {
+      ...manifest,
+      segments: manifest.segments.slice(0, at),
+      replaced,
+    });
+    return true;
   }
 
   /** Until all is merged. */
@@ -155,6 +147,7 @@ export class SegmentMaker {
   /** A merge that runs is given up. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#writer.stop();
     await this.#merging;
   }
 
@@ -174,7 +167,7 @@ export class SegmentMaker {
     if (pending <= 0) return 0;
     const events = [this.#large, this.#sizes.small].find((size) => pending >= size) ?? pending;
     const made = await this.#segmentOf(tenant, from, from + events, setAside);
-    await this.#swap(tenant, manifest, { ...manifest, segments: [...manifest.segments, made] }, made);
+    await this.#writer.swap(tenant, manifest, { ...manifest, segments: [...manifest.segments, made] }, made);
     this.#merge(tenant);
     return made.docs;
   }
@@ -186,7 +179,7 @@ export class SegmentMaker {
     const segments = await ofThisLog(tenant, manifest.segments, log);
     if (segments.length === manifest.segments.length) return manifest;
     const others = manifest.segments.slice(segments.length);
-    return { ...manifest, segments, replaced: [...manifest.replaced, ...this.#replaced(others)] };
+    return { ...manifest, segments, replaced: [...manifest.replaced, ...this.#writer.replaced(others)] };
   }
 
   /** Of the events from one to before another, or of fewer where they are large. */
@@ -198,49 +191,9 @@ export class SegmentMaker {
   ): Promise<ListedSegment> {
     const keys = new BlockKeys(await this.#parts.log.secret(tenant));
     const range = { tenant, firstIndex, docs: end - firstIndex };
-    const { builder, docs, lastLeaf } = await readPiece(range, this.#source(tenant, setAside));
-    const id = await this.#put(tenant, keys, async ({ take }) => builder.write(take, docs));
+    const { builder, docs, lastLeaf } = await readPiece(range, this.#writer.source(tenant, setAside));
+    const id = await this.#writer.put(tenant, keys, async ({ take }) => builder.write(take, docs));
     return { id, firstIndex, docs, lastLeaf: Buffer.from(lastLeaf).toString('hex') };
-  }
-
-  #source(tenant: TenantId, setAside: SetAside[]): SegmentSource {
-    const { log, onUnread } = this.#parts;
-    return {
-      log,
-      async onUnread(index, reason) {
-        await onUnread(tenant, index, reason);
-        setAside.push({ tenantId: tenant, sequence: index + 1, reason });
-      },
-    };
-  }
-
-  /** The same events as they are in the log now. */
-  async #madeAgain(tenant: TenantId, listed: ListedSegment): Promise<ListedSegment> {
-    const keys = new BlockKeys(await this.#parts.log.secret(tenant));
-    const id = await this.#put(tenant, keys, (output) =>
-      makeSegment({ tenant, ...listed }, this.#source(tenant, []), output.take, {
-        pause: this.#pausing(output),
-      }),
-    );
-    return { ...listed, id };
-  }
-
-  /** The number of a segment that is in the store; nothing of it is left there if it could not be made. */
-  async #put(
-    tenant: TenantId,
-    keys: BlockKeys,
-    write: (output: SegmentOutput) => Promise<Footer>,
-  ): Promise<number> {
-    const { store, random } = this.#parts;
-    const output = new SegmentOutput(tenant, await store.newSegment(), { store, keys, random });
-    try {
-      await output.end(await write(output));
-    } catch (error) {
-      // If that fails, too, it is removed with others that no manifest lists.
-      await Promise.resolve(store.remove(tenant, output.id)).catch(() => {});
-      throw error;
-    }
-    return output.id;
   }
 
   /** Merges what can be merged, between the segments that are made. */
@@ -280,24 +233,11 @@ export class SegmentMaker {
     const { store, log } = this.#parts;
     const keys = new BlockKeys(await log.secret(tenant));
     const segments = await Promise.all(group.map((listed) => openUncached(tenant, listed, store, keys)));
-    const id = await this.#put(tenant, keys, (output) =>
-      mergeSegments(segments, output.take, this.#pausing(output)),
+    const id = await this.#writer.put(tenant, keys, (output) =>
+      mergeSegments(segments, output.take, this.#writer.pausing(output)),
     );
     const docs = group.reduce((sum, each) => sum + each.docs, 0);
     return { id, firstIndex: group[0]!.firstIndex, docs, lastLeaf: group.at(-1)!.lastLeaf };
-  }
-
-  /** Lets others have their turn, and ends a merge that is told to stop. */
-  #pausing(output: SegmentOutput): () => Promise<void> {
-    const { clock } = this.#parts;
-    let pausedNs = clock.monotonicNs();
-    return async () => {
-      if (this.#isStopped) throw new Error('the merge was stopped');
-      if (output.isFull) await output.flush();
-      if (clock.monotonicNs() - pausedNs < MERGE_NS_MAX) return;
-      await pauseForOthers();
-      pausedNs = clock.monotonicNs();
-    };
   }
 
   /** Others may have been added since. */
@@ -309,31 +249,10 @@ export class SegmentMaker {
       const isThere = group.every(({ id }, i) => manifest?.segments[at + i]?.id === id);
       if (manifest === undefined || at < 0 || !isThere) return store.remove(tenant, merged.id);
       const segments = manifest.segments.toSpliced(at, group.length, merged);
-      const replaced = [...manifest.replaced, ...this.#replaced(group)];
+      const replaced = [...manifest.replaced, ...this.#writer.replaced(group)];
       const next = { ...manifest, segments, replaced, version: manifest.version + 1 };
       if (await store.swap(tenant, manifest.version, next)) return;
     }
-  }
-
-  #replaced(segments: readonly ListedSegment[]): Manifest['replaced'] {
-    const sinceMs = this.#parts.clock.now();
-    return segments.map(({ id }) => ({ id, sinceMs }));
-  }
-
-  /** Without what was replaced long ago. False where somebody else was first: what was made for it is removed. */
-  async #swap(
-    tenant: TenantId,
-    { version }: Manifest,
-    next: Manifest,
-    made?: ListedSegment,
-  ): Promise<boolean> {
-    const { store, clock } = this.#parts;
-    const isOld = ({ sinceMs }: { readonly sinceMs: number }) => clock.now() - sinceMs >= REPLACED_MS;
-    const replaced = next.replaced.filter((each) => !isOld(each));
-    const isSwapped = await store.swap(tenant, version, { ...next, replaced, version: version + 1 });
-    if (isSwapped) for (const each of next.replaced.filter(isOld)) await store.remove(tenant, each.id);
-    else if (made !== undefined) await store.remove(tenant, made.id);
-    return isSwapped;
   }
 }
 

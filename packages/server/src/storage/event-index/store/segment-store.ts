@@ -4,6 +4,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import type { Awaitable } from '../segments/searched.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -28,6 +29,10 @@ export interface SegmentStore {
   /** In their order; one that is not there is undefined. */
   get(tenant: TenantId, wanted: readonly WantedBlock[]): Awaitable<readonly (Buffer | undefined)[]>;
   remove(tenant: TenantId, segment: number): Awaitable<void>;
+  /** One that has blocks, after another in some order; undefined behind the last. */
+  nextTenant(after: TenantId | undefined): Awaitable<TenantId | undefined>;
+  /** Removes all but these segments, unless they may still be being made. */
+  sweep(tenant: TenantId, listed: readonly number[]): Awaitable<void>;
 }
 
 /** For those who only read. */
@@ -37,12 +42,18 @@ export type StoredSegments = Pick<SegmentStore, 'manifest' | 'get'>;
 export interface LoggedEvent {
   readonly index: number;
   readonly leaf: Uint8Array;
-  /** Undefined where its content is removed. */
+  /** Undefined where its content is removed, or a notice says so. */
   readonly event: QueriedEvent | undefined;
   /** Why it cannot be read. */
   readonly fault?: string;
   /** Of its texts. */
   readonly bytes: number;
+}
+
+/** What one notice has removed. */
+export interface Removal {
+  readonly noticeIndex: number;
+  readonly spans: readonly IndexSpan[];
 }
 
 /** A log that has more events than its index. */
@@ -59,6 +70,8 @@ export interface IndexedLog {
   head(tenant: TenantId): Awaitable<number>;
   /** From one index to before another, or fewer where they are large together; at least one if there is one. */
   between(tenant: TenantId, from: number, end: number, bytesMax: number): Awaitable<readonly LoggedEvent[]>;
+  /** What the notices from this index on have removed, by the notices themselves. */
+  removedSince(tenant: TenantId, noticeIndex: number): Awaitable<readonly Removal[]>;
   /** Whole events; one that is removed or unreadable is left out. */
   events(tenant: TenantId, indexes: readonly number[]): Awaitable<ReadonlyMap<number, QueriedEvent>>;
   /** As they are shown, while they are not too large together, and how many were looked for. */

@@ -16,6 +16,8 @@ interface Tail {
   /** Of the last event: a log that was put back is found out by it. */
   lastLeaf: Uint8Array | undefined;
   bytes: number;
+  /** That of the manifest when it was begun. */
+  readonly removalsTo: number;
 }
 
 export interface TailRead {
@@ -35,11 +37,11 @@ export class Tails {
     this.#log = log;
   }
 
-  /** All events from one index to before another. */
-  async between(tenant: TenantId, from: number, end: number): Promise<TailRead> {
+  /** All events from one index to before another. Where more is removed from segments by now, nothing older is kept. */
+  async between(tenant: TenantId, from: number, end: number, removalsTo: number): Promise<TailRead> {
     // One after the other: two that read the same events would both add them.
     const extended = (this.#extending.get(tenant) ?? Promise.resolve()).then(() =>
-      this.#extended(tenant, from, end),
+      this.#extended(tenant, from, end, removalsTo),
     );
     const settled = extended.catch(() => {});
     this.#extending.set(tenant, settled);
@@ -50,8 +52,8 @@ export class Tails {
     }
   }
 
-  async #extended(tenant: TenantId, from: number, end: number): Promise<TailRead> {
-    const tail = this.#take(tenant, from, end);
+  async #extended(tenant: TenantId, from: number, end: number, removalsTo: number): Promise<TailRead> {
+    const tail = this.#take(tenant, from, end, removalsTo);
     try {
       await this.#extend(tail, tenant, from, end);
     } finally {
@@ -61,15 +63,16 @@ export class Tails {
   }
 
   /** What is kept and still holds; another one takes its place. */
-  #take(tenant: TenantId, from: number, end: number): Tail {
-    const empty: Tail = { chunks: [], lastLeaf: undefined, bytes: 0 };
+  #take(tenant: TenantId, from: number, end: number, removalsTo: number): Tail {
+    const empty: Tail = { chunks: [], lastLeaf: undefined, bytes: 0, removalsTo };
     const kept = this.#tails.get(tenant);
     if (kept === undefined) return empty;
     this.#tails.delete(tenant);
     this.#bytes -= kept.bytes;
     const chunks = kept.chunks.filter(({ firstIndex }) => firstIndex >= from);
-    if (chunks[0]?.firstIndex !== from || endOf(chunks, from) > end) return empty;
-    return { chunks, lastLeaf: kept.lastLeaf, bytes: (kept.bytes * chunks.length) / kept.chunks.length };
+    if (chunks[0]?.firstIndex !== from || endOf(chunks, from) > end || kept.removalsTo !== removalsTo)
+      return empty;
+    return { ...kept, chunks, bytes: (kept.bytes * chunks.length) / kept.chunks.length };
   }
 
   async #extend(tail: Tail, tenant: TenantId, from: number, end: number): Promise<void> {

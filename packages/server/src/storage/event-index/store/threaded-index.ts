@@ -7,6 +7,7 @@ import type {
   BuildStep,
   EventIndex,
   Found,
+  IndexCheck,
   IndexProgress,
   IndexState,
   TenantIndex,
@@ -15,7 +16,7 @@ import type { FollowerTurn, FollowerWork } from '../../../followers/follower-wor
 import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import type { ThreadHandle } from '../../../runtime/thread.ts';
-import type { Damaged, MakerMessage, SearchMessage } from './index-messages.ts';
+import type { Damaged, MakerMessage, SearchMessage, StopFlag } from './index-messages.ts';
 import type { Search } from './searches.ts';
 
 export interface ThreadedIndexParts {
@@ -66,17 +67,12 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
 
   async find(...[tenant, question, deadline]: Parameters<IndexOfAny['find']>): Promise<Found> {
     deadline.throwIfPassed();
-    const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const onPassed = () => void Atomics.store(stop, 0, 1);
-    deadline.signal.addEventListener('abort', onPassed);
-    try {
-      const message: SearchMessage = { verb: 'Find', tenant, question, nowMs: this.#parts.clock.now(), stop };
-      const { found, isTailHeavy } = await this.#findOrMend(message);
-      if (isTailHeavy) await this.#ask({ verb: 'Hint', tenant });
-      return found;
-    } finally {
-      deadline.signal.removeEventListener('abort', onPassed);
-    }
+    using stopping = stoppedBy(deadline.signal);
+    const { stop } = stopping;
+    const message: SearchMessage = { verb: 'Find', tenant, question, nowMs: this.#parts.clock.now(), stop };
+    const { found, isTailHeavy } = await this.#findOrMend(message);
+    if (isTailHeavy) await this.#ask({ verb: 'Hint', tenant });
+    return found;
   }
 
   /** A segment that is damaged is discarded: its events are in the tail then. */
@@ -86,16 +82,19 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
       const answer = (await this.#search(message)) as Search | Damaged;
       if (!('damaged' in answer)) return answer;
       if (damages === DAMAGES_MAX) throw unavailable('is damaged', undefined);
-      this.#parts.onTrouble(
-        `segment ${answer.damaged} of the index of ${tenant} is damaged, and made again`,
-        undefined,
-      );
-      await this.#ask({ verb: 'Discard', tenant, segment: answer.damaged });
+      // One that is not listed any more was replaced while it was read.
+      const isListed = (await this.#ask({ verb: 'Discard', tenant, segment: answer.damaged })) as boolean;
+      const what = `segment ${answer.damaged} of the index of ${tenant} is damaged, and made again`;
+      if (isListed) this.#parts.onTrouble(what, undefined);
     }
   }
 
   async build(tenant: TenantId): Promise<BuildStep> {
     return (await this.#ask({ verb: 'Build', tenant })) as BuildStep;
+  }
+
+  async forget(tenant: TenantId): Promise<void> {
+    await this.#ask({ verb: 'Forget', tenant });
   }
 
   async indexAgain(tenant: TenantId, index: number): Promise<string | undefined> {
@@ -110,6 +109,11 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
   async stateOfAll(): Promise<IndexProgress> {
     const isRebuilding = (await this.#ask({ verb: 'IsBuilding' })) as boolean;
     return { lagMs: 0, pendingEvents: 0, isRebuilding };
+  }
+
+  async checkNext(signal: AbortSignal): Promise<IndexCheck> {
+    using stopping = stoppedBy(signal);
+    return (await this.#ask({ verb: 'CheckNext', stop: stopping.stop })) as IndexCheck;
   }
 
   isDamaged(): boolean {
@@ -201,6 +205,15 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
     await writer.opened;
     return writer;
   }
+}
+
+/** A flag that other threads see. */
+function stoppedBy(signal: AbortSignal): Disposable & { readonly stop: StopFlag } {
+  const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const onAbort = () => void Atomics.store(stop, 0, 1);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  return { stop, [Symbol.dispose]: () => signal.removeEventListener('abort', onAbort) };
 }
 
 async function tellDiscarded(

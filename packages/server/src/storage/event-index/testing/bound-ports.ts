@@ -11,6 +11,8 @@ export function bound(store: SegmentStore): SegmentStore {
     put: (...given) => store.put(...given),
     get: (...given) => store.get(...given),
     remove: (...given) => store.remove(...given),
+    nextTenant: (after) => store.nextTenant(after),
+    sweep: (...given) => store.sweep(...given),
   };
 }
 
@@ -22,6 +24,7 @@ export function boundLog(log: IndexedLog, between: IndexedLog['between']): Index
     stored: (...asked) => log.stored(...asked),
     leaf: (...asked) => log.leaf(...asked),
     secret: (tenant) => log.secret(tenant),
+    removedSince: (...asked) => log.removedSince(...asked),
     between,
   };
 }

@@ -2,15 +2,20 @@
 // the same log.
 
 import type { TenantId } from '@tallystick/contract';
+import { KINDS, subtreesOf, toBase64 } from '@tallystick/evidence';
 import type { Found, Question } from '../../../events/event-index.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
+import { draftNotice } from '../../../streams/append/notice.ts';
+import type { Draft } from '../../../streams/log.ts';
 import type { Storage } from '../../storage.ts';
 import { Searches, type SearchesOptions } from '../store/searches.ts';
 import { SegmentMaker, type SegmentSizes } from '../store/segment-maker.ts';
 import type { IndexedLog, SegmentStore } from '../store/segment-store.ts';
+import type { WriterParts } from '../store/segment-writer.ts';
+import { Upkeep } from '../store/upkeep.ts';
 import { draftOf, expectedOf, questionOf, requireSame, type Said } from './plain-definition.ts';
 
 export const NOW_MS = Date.UTC(2026, 5, 1);
@@ -50,20 +55,49 @@ export class TestIndex {
 
   /** One more, as another node has it. */
   otherMaker(store = this.backend.making.store, log = this.backend.making.log): SegmentMaker {
-    return new SegmentMaker({
+    return new SegmentMaker({ ...this.#writing(store, log), sizes: this.#sizes });
+  }
+
+  upkeep(): Upkeep {
+    return new Upkeep(this.#writing(this.backend.making.store, this.backend.making.log));
+  }
+
+  #writing(store: SegmentStore, log: IndexedLog): WriterParts {
+    return {
       store,
       log,
       clock: systemClock,
       random,
-      sizes: this.#sizes,
       onUnread: (tenant, index, reason) => void this.unread.push({ tenant, index, reason }),
-    });
+    };
   }
 
   async append(tenant: TenantId, said: readonly Said[]): Promise<void> {
-    const { tenants, log } = this.backend.storage;
-    await tenants.ensure(tenant, NOW_MS);
-    const drafts = said.map((each) => draftOf(each, nextId));
+    await this.backend.storage.tenants.ensure(tenant, NOW_MS);
+    await this.#appendDrafts(
+      tenant,
+      said.map((each) => draftOf(each, nextId)),
+    );
+  }
+
+  /** The notice of a removal; nothing is deleted yet. */
+  async appendPurge(tenant: TenantId, begin: number, end: number): Promise<void> {
+    const payload = {
+      policyId: null,
+      policyVersion: null,
+      cause: 'Retention' as const,
+      ranges: [[begin, end] as [number, number]],
+      count: end - begin,
+      subtrees: subtreesOf({ begin, end }).map(() => toBase64(new Uint8Array(32))),
+    };
+    const resource = { resourceType: 'Log', resourceId: tenant };
+    const correlationId = random.uuid();
+    const facts = { kind: KINDS.purge, action: 'Purge.Events', resource, payload, correlationId };
+    await this.#appendDrafts(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: NOW_MS })]);
+  }
+
+  async #appendDrafts(tenant: TenantId, drafts: readonly Draft[]): Promise<void> {
+    const { log } = this.backend.storage;
     await log.append([{ tenant, drafts, atomic: true }], { nowMs: NOW_MS, steadyNowMs: 0 });
   }
 

@@ -108,4 +108,81 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
       assert.deepEqual(await compared(backend), { faults: [], events: 15 });
     }),
   );
+
+  test(
+    'what a notice says is removed is found and counted by no question, before its segments are made again and after',
+    withIndex(async (index, backend) => {
+      const { store } = backend.making;
+      await index.append('acme', notes(12));
+      await index.follow();
+      await index.append('acme', notes(3));
+      const before = (await store.manifest('acme'))!.segments;
+      // In a segment, in the tail that was read already, and in the one that comes.
+      assert.equal((await index.find('acme', asking('refund'))).total, 15);
+      await index.appendPurge('acme', 2, 4);
+      await index.appendPurge('acme', 11, 13);
+      const requireFound = async () => {
+        const found = await index.find('acme', { ...asking('refund'), aggregations: ['byAction'] });
+        const indexes = found.events.map(({ stored }) => stored.index).sort((a, b) => a - b);
+        assert.deepEqual([found.total, indexes], [11, [0, 1, 4, 5, 6, 7, 8, 9, 10, 13, 14]]);
+        assert.equal(found.aggregations?.byAction?.[0]?.count, 11);
+        assert.equal((await index.find('acme', { filters: { kinds: ['Notice'] } })).total, 2);
+        assert.deepEqual((await compared(backend)).faults, []);
+      };
+      await requireFound();
+      await index.upkeep().forget('acme');
+      const manifest = (await store.manifest('acme'))!;
+      assert.deepEqual([manifest.removalsTo, manifest.replaced], [17, []]);
+      for (const { id } of before.filter((old) => !manifest.segments.some((now) => now.id === old.id)))
+        assert.deepEqual(await store.get('acme', [{ segment: id, block: 0 }]), [undefined]);
+      await requireFound();
+      await index.append('acme', notes(10, 'other'));
+      await index.follow();
+      await requireFound();
+    }),
+  );
+
+  test(
+    'what was removed is told by the notices, from any of them on',
+    withIndex(async (index, backend) => {
+      await index.append('acme', notes(12));
+      const { log } = backend.making;
+      assert.deepEqual(await log.removedSince('acme', 0), []);
+      await index.appendPurge('acme', 2, 4);
+      const span = { firstIndex: 2, endIndex: 4 };
+      assert.deepEqual(await log.removedSince('acme', 0), [{ noticeIndex: 12, spans: [span] }]);
+      assert.deepEqual(await log.removedSince('acme', 13), []);
+      const removed = (await log.between('acme', 0, 13, 1e6)).filter(({ event }) => event === undefined);
+      assert.deepEqual(
+        removed.map((each) => each.index),
+        [2, 3],
+      );
+    }),
+  );
+
+  test(
+    'one segment after the other is compared in turn; one that differs is made again, and what was left over goes',
+    withIndex(async (index, backend) => {
+      const { store } = backend.making;
+      for (const tenant of ['acme', 'globex']) await index.append(tenant, notes(15));
+      await index.follow();
+      const upkeep = index.upkeep();
+      const round = async () => {
+        const faults: unknown[] = [];
+        for (let isRoundDone = false; !isRoundDone; ) {
+          const step = await upkeep.checkNext();
+          if (step.fault !== undefined) faults.push([step.fault.tenant, step.fault.index]);
+          isRoundDone = step.isRoundDone;
+        }
+        return faults;
+      };
+      assert.deepEqual(await round(), []);
+      const manifest = (await store.manifest('globex'))!;
+      const [listed] = manifest.segments;
+      await store.remove('globex', listed!.id);
+      assert.deepEqual(await round(), [['globex', undefined]]);
+      assert.deepEqual(await round(), []);
+      assert.equal((await index.find('globex', asking('refund'))).total, 15);
+    }),
+  );
 }

@@ -11,6 +11,8 @@ import { IndexHere } from '../../event-index/store/index-here.ts';
 import type { MakerMessage, SearchMessage } from '../../event-index/store/index-messages.ts';
 import { Searches, type SearchesOptions } from '../../event-index/store/searches.ts';
 import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
+import type { WriterParts } from '../../event-index/store/segment-writer.ts';
+import { Upkeep } from '../../event-index/store/upkeep.ts';
 import { ThreadedIndex } from '../../event-index/store/threaded-index.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { ALL_TENANTS, Database, type DatabaseOptions } from '../connection/database.ts';
@@ -45,6 +47,7 @@ export function searchesOver(
 
 export interface Making {
   readonly maker: SegmentMaker;
+  readonly upkeep: Upkeep;
   readonly store: SegmentTables;
 }
 
@@ -52,7 +55,7 @@ export function makingOver({ database, clock, random, nextId, held = HeldShares.
   const reads = readsOver(database, () => ALL_TENANTS);
   const store = new SegmentTables({ database, clock, random, reads });
   const jobs = new JobTables(jobsIn(database));
-  const maker = new SegmentMaker({
+  const parts: WriterParts = {
     store,
     log: new LogEvents(reads, held),
     clock,
@@ -61,16 +64,17 @@ export function makingOver({ database, clock, random, nextId, held = HeldShares.
       database.inTransaction(ALL_TENANTS, async (transaction) => {
         await jobs.add(transaction, letterJob(tenant, { index, reason, attempts: ATTEMPTS_MAX }, nextId()));
       }),
-  });
-  return { maker, store };
+  };
+  return { maker: new SegmentMaker(parts), upkeep: new Upkeep(parts), store };
 }
 
 /** In this thread. */
 export function indexHere(parts: IndexParts, options?: SearchesOptions): IndexHere {
-  const { maker, store } = makingOver(parts);
+  const { maker, upkeep, store } = makingOver(parts);
   return new IndexHere({
     searches: searchesOver(parts, options),
     maker,
+    upkeep,
     isBuilding: () => store.isBuilding(),
     clock: parts.clock,
   });

@@ -28,14 +28,15 @@ const random = createSystemRandom();
 const nextId = createUlids(clock, random);
 const database = new Database(connecting);
 const held = areDivided ? HeldShares.none(() => clock.monotonicNs()) : HeldShares.all();
-const { maker, store } = makingOver({ database, clock, random, nextId, held });
+const { maker, upkeep, store } = makingOver({ database, clock, random, nextId, held });
 
 serveThread<MakerMessage | HeldMessage>({
   async answer(message) {
     if (message.verb === 'Held') return { value: held.setFor(message.leases, message.remainingNs) };
-    return answerMaker({ maker, isBuilding: () => store.isBuilding() }, message);
+    return answerMaker({ maker, upkeep, isBuilding: () => store.isBuilding() }, message);
   },
   async stop() {
+    upkeep.stop();
     await maker.stop();
     await database[Symbol.asyncDispose]();
   },

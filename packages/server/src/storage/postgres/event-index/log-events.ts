@@ -4,12 +4,15 @@ import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
-import type { IndexedLog, LogBehind, LoggedEvent } from '../../event-index/store/segment-store.ts';
+import { KnownPurges } from '../../event-index/known-purges.ts';
+import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
 import { blobOf, blobOrNone, numberOf, readOr, textIn } from '../../rows/columns.ts';
+import { isWithin } from '../../rows/spans.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
+import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
-import { noticesFor } from '../log/deletions.ts';
+import { noticesFor, OVERLAPPING, purgesAt } from '../log/deletions.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { rowsAt } from './logged-events.ts';
@@ -35,6 +38,9 @@ const BEHIND = statement(
    WHERE heads.next_index - coalesce(end_index, 0) >= $1 AND ($2::smallint[] IS NULL OR heads.share = ANY($2))
    ORDER BY random() LIMIT ${BEHIND_MAX}`,
 );
+const NOTICES_SINCE = statement(
+  `SELECT DISTINCT notice_index FROM deletions WHERE tenant_id = $1 AND notice_index >= $2 ORDER BY notice_index`,
+);
 const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
@@ -56,6 +62,7 @@ export class LogEvents implements IndexedLog {
   readonly #reads: TenantReads;
   readonly #held: HeldShares;
   readonly #stored = new StoredEvents();
+  readonly #purges = new KnownPurges();
 
   constructor(reads: TenantReads, held = HeldShares.all()) {
     this.#reads = reads;
@@ -76,20 +83,45 @@ export class LogEvents implements IndexedLog {
     return row === undefined ? 0 : numberOf(row, 'next_index');
   }
 
+  async removedSince(tenant: TenantId, noticeIndex: number): Promise<Removal[]> {
+    const rows = await this.#reads.query(tenant, NOTICES_SINCE, [tenant, noticeIndex]);
+    const notices = rows.map((row) => numberOf(row, 'notice_index'));
+    if (notices.every((notice) => this.#purges.spansOf(tenant, notice) !== undefined))
+      return notices.map((notice) => ({ noticeIndex: notice, spans: this.#purges.spansOf(tenant, notice)! }));
+    return this.#reads.inOneState(tenant, (statements) => this.#removals(statements, tenant, notices));
+  }
+
+  async #removals(statements: Statements, tenant: TenantId, notices: readonly number[]): Promise<Removal[]> {
+    const unknown = notices.filter((notice) => this.#purges.spansOf(tenant, notice) === undefined);
+    const purges = await purgesAt(statements, tenant, unknown);
+    for (const { noticeIndex, spans } of purges) this.#purges.keep(tenant, noticeIndex, spans);
+    return notices.flatMap((noticeIndex) => {
+      const spans =
+        this.#purges.spansOf(tenant, noticeIndex) ??
+        purges.find((purge) => purge.noticeIndex === noticeIndex)?.spans;
+      // A row that leads to no notice is of nobody but who has put it there.
+      return spans === undefined ? [] : { noticeIndex, spans };
+    });
+  }
+
   async between(tenant: TenantId, from: number, end: number, bytesMax: number): Promise<LoggedEvent[]> {
     return this.#reads.inOneState(tenant, async (transaction) => {
-      const [rows, streams] = await Promise.all([
+      const [rows, streams, deletions] = await Promise.all([
         transaction.query(BETWEEN, [tenant, from, end, bytesMax]),
         transaction.query(STREAMS, [tenant, from, end]),
+        transaction.query(OVERLAPPING, [tenant, from, end, null]),
       ]);
       const streamOf = streamsIn(streams);
+      const notices = new Set(deletions.map((row) => numberOf(row, 'notice_index')));
+      const removals = await this.#removals(transaction, tenant, [...notices]);
+      const isRemoved = (index: number) => removals.some(({ spans }) => isWithin(spans, index));
       const events: LoggedEvent[] = [];
       for (const row of rows) {
         const index = numberOf(row, 'leaf_index');
         // Somebody has taken some out: the index keeps their places.
         for (let missing = from + events.length; missing < index; missing++)
           events.push({ index: missing, leaf: new Uint8Array(0), event: undefined, bytes: 0 });
-        events.push(loggedEvent(tenant, index, row, streamOf(index)));
+        events.push(withoutRemoved(loggedEvent(tenant, index, row, streamOf(index)), isRemoved));
       }
       return events;
     });
@@ -156,6 +188,10 @@ function loggedEvent(tenant: TenantId, index: number, row: Row, streamId: string
     const fault = error instanceof Error ? error.message : String(error);
     return { index, leaf, event: undefined, bytes, fault };
   }
+}
+
+function withoutRemoved(logged: LoggedEvent, isRemoved: (index: number) => boolean): LoggedEvent {
+  return logged.event?.kind === 'Event' && isRemoved(logged.index) ? { ...logged, event: undefined } : logged;
 }
 
 /** Bytes that are no text are replaced: nobody but who has changed them put them there. */

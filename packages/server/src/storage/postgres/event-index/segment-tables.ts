@@ -36,6 +36,17 @@ const IS_BUILDING = statement('SELECT 1 FROM index_manifests WHERE is_building L
 // What is lost with a crash is made again.
 const NOT_DURABLY = statement('SET LOCAL synchronous_commit = off');
 
+const nextIn = (table: string) =>
+  statement(`SELECT tenant_id FROM ${table} WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1`);
+// Somebody may have taken either away.
+const NEXT_WITH_BLOCKS = nextIn('index_blocks');
+const NEXT_WITH_SEGMENTS = nextIn('index_manifests');
+const SWEEP = statement(
+  'DELETE FROM index_blocks WHERE tenant_id = $1 AND segment < $2 AND NOT segment = ANY ($3::bigint[])',
+);
+
+/** Nobody takes longer to make a segment and to list it. */
+const MAKING_MS_MAX = 3_600_000;
 /** Behind the time in seconds. */
 const RANDOM_BYTES = 3;
 const RANDOM_MAX = 2 ** 20;
@@ -127,6 +138,23 @@ export class SegmentTables extends SegmentReads implements SegmentStore {
       await transaction.query(NOT_DURABLY);
       await transaction.change(REMOVE, [tenant, segment]);
     });
+  }
+
+  async nextTenant(after: TenantId | undefined): Promise<TenantId | undefined> {
+    const { database } = this.#parts;
+    const rows = await Promise.all(
+      [NEXT_WITH_BLOCKS, NEXT_WITH_SEGMENTS].map((next) => database.read(ALL_TENANTS, next, [after ?? ''])),
+    );
+    const found = rows.flat().map((row) => textIn(row, 'tenant_id'));
+    return found.length === 0 ? undefined : found.reduce((a, b) => (a < b ? a : b));
+  }
+
+  async sweep(tenant: TenantId, listed: readonly number[]): Promise<void> {
+    const { database, clock } = this.#parts;
+    const youngest = Math.floor((clock.now() - MAKING_MS_MAX) / 1000) * RANDOM_MAX;
+    await database.inTransaction(ALL_TENANTS, (transaction) =>
+      transaction.change(SWEEP, [tenant, youngest, listed]),
+    );
   }
 
   async isBuilding(): Promise<boolean> {

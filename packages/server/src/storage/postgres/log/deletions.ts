@@ -7,7 +7,7 @@ import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import type { RemovalTables } from '../../removal.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
-import { noticesNamedBy, purgeIn } from '../../rows/purge-notice.ts';
+import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import {
@@ -25,7 +25,7 @@ const NOTICES = statement(
    WHERE entries.tenant_id = $1 AND entries.leaf_index = ANY ($2::bigint[])`,
 );
 /** Spans do not overlap: the search begins at the last one that begins before the span. */
-const OVERLAPPING = statement(
+export const OVERLAPPING = statement(
   `SELECT first_index, end_index, notice_index FROM deletions
    WHERE tenant_id = $1 AND first_index < $3 AND end_index > $2 AND first_index >= coalesce(
      (SELECT max(first_index) FROM deletions WHERE tenant_id = $1 AND first_index <= $2), $2)
@@ -57,6 +57,18 @@ export async function noticesFor(
 ): Promise<Row[]> {
   const named = noticesNamedBy(rows);
   return named.length === 0 ? [] : statements.query(NOTICES, [tenant, named]);
+}
+
+/** Those of them that are purge notices and match their hashes. */
+export async function purgesAt(
+  statements: Statements,
+  tenant: TenantId,
+  noticeIndexes: readonly number[],
+): Promise<Purge[]> {
+  if (noticeIndexes.length === 0) return [];
+  const rows = await statements.query(NOTICES, [tenant, noticeIndexes]);
+  const contents = new StoredContents();
+  return rows.flatMap((row) => purgeIn(row, contents) ?? []);
 }
 
 /** Deletions that the purge notices of a pool may overlap, once its logs are locked; lookups see earlier writes. */

@@ -9,6 +9,8 @@ import { serveThread } from '../../../runtime/thread.ts';
 import { ATTEMPTS_MAX } from '../../event-index/index-letter.ts';
 import { answerMaker, type MakerMessage } from '../../event-index/store/index-messages.ts';
 import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
+import type { WriterParts } from '../../event-index/store/segment-writer.ts';
+import { Upkeep } from '../../event-index/store/upkeep.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { WriteAheadLog } from '../connection/write-ahead-log.ts';
 import { JournalEvents } from './journal-events.ts';
@@ -35,21 +37,27 @@ const nextId = createUlids(systemClock, random);
 const letters = new LetterBox({ directory, nextId, nowMs: createSteadyTime(systemClock) });
 const store = new SegmentTables(db);
 store.removeUnlisted();
-const maker = new SegmentMaker({
+const parts: WriterParts = {
   store,
   log: new JournalEvents(journal, logOrigin, (tenant) => store.manifest(tenant)),
   clock: systemClock,
   random,
   onUnread: (tenant, index, reason) => letters.add({ tenant, index, reason, attempts: ATTEMPTS_MAX }),
-});
+};
+const maker = new SegmentMaker(parts);
+const upkeep = new Upkeep(parts);
 
 serveThread<MakerMessage>({
   async answer(message) {
-    const answer = await answerMaker({ maker, isBuilding: () => store.isBuilding(), discarded }, message);
+    const answer = await answerMaker(
+      { maker, upkeep, isBuilding: () => store.isBuilding(), discarded },
+      message,
+    );
     if (wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) wal.fold();
     return answer;
   },
   async stop() {
+    upkeep.stop();
     await maker.stop();
     letters[Symbol.dispose]();
     db.close();

@@ -4,10 +4,13 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
-import type { IndexedLog, LogBehind, LoggedEvent } from '../../event-index/store/segment-store.ts';
+import { KnownPurges } from '../../event-index/known-purges.ts';
+import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
 import { endOf, type Manifest } from '../../event-index/store/manifest.ts';
 import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
+import { isWithin } from '../../rows/spans.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
@@ -24,6 +27,8 @@ export class JournalEvents implements IndexedLog {
   readonly #heads: StatementSync;
   readonly #newHeads: StatementSync;
   readonly #lastEntry: StatementSync;
+  readonly #notices: StatementSync;
+  readonly #purges = new KnownPurges();
   /** The last row of entries that is in `known`. */
   #position: number | undefined;
   /** Where each log ends, and where its segments did when it was last looked. */
@@ -49,6 +54,10 @@ export class JournalEvents implements IndexedLog {
        WHERE entries.id > ? AND entries.id <= ? AND leaf_index <= ${Number.MAX_SAFE_INTEGER} GROUP BY tenant`,
     );
     this.#lastEntry = journal.prepare('SELECT max(id) AS last FROM entries');
+    this.#notices = journal.prepare(
+      `SELECT DISTINCT notice_index FROM deletions JOIN tenants USING (tenant)
+       WHERE tenant_id = ? AND notice_index >= ? ORDER BY notice_index`,
+    );
     this.#leaf = journal.prepare(
       'SELECT leaf FROM entries WHERE leaf_index = ? AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?)',
     );
@@ -82,17 +91,33 @@ export class JournalEvents implements IndexedLog {
     return row === undefined || row['last'] === null ? 0 : numberOf(row, 'last') + 1;
   }
 
+  removedSince(tenant: TenantId, noticeIndex: number): Removal[] {
+    const notices = this.#notices.all(tenant, noticeIndex).map((row) => numberOf(row, 'notice_index'));
+    return this.#removals(tenant, notices);
+  }
+
+  #removals(tenant: TenantId, notices: readonly number[]): Removal[] {
+    return notices.flatMap((noticeIndex) => {
+      const spans = this.#purges.spansOf(tenant, noticeIndex) ?? this.#log.purge(tenant, noticeIndex)?.spans;
+      // A row that leads to no notice is of nobody but who has put it there.
+      if (spans === undefined) return [];
+      this.#purges.keep(tenant, noticeIndex, spans);
+      return { noticeIndex, spans };
+    });
+  }
+
   between(tenant: TenantId, from: number, end: number, bytesMax: number): LoggedEvent[] {
     const number = this.#numberOf(tenant);
     const events: LoggedEvent[] = [];
     if (number === undefined) return events;
+    const isRemoved = this.#isRemovedIn(tenant, { firstIndex: from, endIndex: end });
     let bytes = 0;
     for (let next = from; next < end && bytes < bytesMax; ) {
       const rows = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
       for (const row of rows) {
         // Somebody has taken some out: the index keeps their places.
         for (; next < row.index; next++) events.push(missingAt(next));
-        const event = loggedEvent(row);
+        const event = loggedEvent(row, isRemoved);
         events.push(event);
         bytes += event.bytes;
         next++;
@@ -130,6 +155,13 @@ export class JournalEvents implements IndexedLog {
     return blobOf(this.#tenant.get(tenant), 'fingerprint_key');
   }
 
+  #isRemovedIn(tenant: TenantId, span: IndexSpan): (index: number) => boolean {
+    const rows = this.#log.deletions(tenant, span, span.endIndex - span.firstIndex);
+    const notices = new Set(rows.map(({ noticeIndex }) => noticeIndex));
+    const removals = this.#removals(tenant, [...notices]);
+    return (index) => removals.some(({ spans }) => isWithin(spans, index));
+  }
+
   #numberOf(tenant: TenantId): number | undefined {
     const row = this.#tenant.get(tenant);
     return row === undefined ? undefined : numberOf(row, 'tenant');
@@ -140,12 +172,13 @@ function missingAt(index: number): LoggedEvent {
   return { index, leaf: new Uint8Array(0), event: undefined, bytes: 0 };
 }
 
-function loggedEvent(row: LoggedRow): LoggedEvent {
+function loggedEvent(row: LoggedRow, isRemoved: (index: number) => boolean): LoggedEvent {
   const { index } = row;
   const leaf = readOr(() => blobOf(row.row, 'leaf'), new Uint8Array(0));
   const bytes = lengthOf(row.row['text1']) + lengthOf(row.row['text2']);
   try {
-    return { index, leaf, event: eventIn(row), bytes };
+    const event = eventIn(row);
+    return { index, leaf, event: event?.kind === 'Event' && isRemoved(index) ? undefined : event, bytes };
   } catch (error) {
     return {
       index,

@@ -67,6 +67,15 @@ export class SegmentTables implements SegmentStore {
     this.#run('DELETE FROM blocks WHERE id >= ? AND id < ?', segment * BLOCKS, (segment + 1) * BLOCKS);
   }
 
+  nextTenant(after: TenantId | undefined): TenantId | undefined {
+    const sql = 'SELECT tenant_id FROM manifests WHERE tenant_id > ? ORDER BY tenant_id LIMIT 1';
+    const row = this.#db.prepare(sql).get(after ?? '');
+    return row === undefined ? undefined : textIn(row, 'tenant_id');
+  }
+
+  /** The one who writes has removed them when it started. */
+  sweep(): void {}
+
   /** Whether the index of any tenant is being rebuilt. */
   isBuilding(): boolean {
     const sql = "SELECT 1 FROM manifests WHERE json_extract(body, '$.building') IS NOT NULL LIMIT 1";

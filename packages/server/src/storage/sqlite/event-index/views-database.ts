@@ -63,8 +63,9 @@ function openFile(directory: string): DatabaseSync {
     db.exec(
       `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`,
     );
-    // A power cut may take the last commits: what they held is made again. Deleted blocks are overwritten.
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = FAST');
+    // A power cut may take the last commits: what they held is made again. Deleted blocks are overwritten: they may hold words
+    // of what was removed from the log.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON');
     db.exec(`PRAGMA cache_size = ${-CACHE_KIB}`);
     if (tableCount(db) === 0) {
       inTransaction(db, () => {
