@@ -53,6 +53,7 @@ serveThread<MakerMessage>({
       { maker, upkeep, isBuilding: () => store.isBuilding(), discarded },
       message,
     );
+    if (message.verb === 'Turn') store.giveBackSpace();
     if (wal.unfoldedPages() >= UNFOLDED_PAGES_MAX) wal.fold();
     return answer;
   },

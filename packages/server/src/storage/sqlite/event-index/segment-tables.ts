@@ -10,6 +10,11 @@ import { inTransaction } from '../connection/database.ts';
 
 /** The number of a row is that of the segment, and behind it that of the block. */
 const BLOCKS = 2 ** 20;
+/** Four megabytes. */
+const FREE_PAGES_MIN = 1000;
+const FREE_SHARE_MAX = 0.3;
+/** At once: a few milliseconds. */
+const PAGES_GIVEN_BACK = 500;
 
 export class SegmentTables implements SegmentStore {
   readonly #db: DatabaseSync;
@@ -75,6 +80,17 @@ export class SegmentTables implements SegmentStore {
 
   /** The one who writes has removed them when it started. */
   sweep(): void {}
+
+  /** Gives back some of the space that removed blocks have left, where it is much; merges use the rest again. */
+  giveBackSpace(): void {
+    const pages = this.#db.prepare(
+      'SELECT page_count, freelist_count FROM pragma_page_count, pragma_freelist_count',
+    );
+    const row = pages.get();
+    const free = numberOf(row, 'freelist_count');
+    if (free > FREE_PAGES_MIN && free > numberOf(row, 'page_count') * FREE_SHARE_MAX)
+      this.#db.exec(`PRAGMA incremental_vacuum(${PAGES_GIVEN_BACK})`);
+  }
 
   /** Whether the index of any tenant is being rebuilt. */
   isBuilding(): boolean {
