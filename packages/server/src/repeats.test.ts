@@ -5,7 +5,8 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import type { Caller } from './access/caller.ts';
-import { fingerprintOf, isRepeat, UNCLASSIFIED } from './repeats.ts';
+import { fingerprintOf, Fingerprints } from './fingerprints.ts';
+import { isRepeat, UNCLASSIFIED } from './repeats.ts';
 import { TENANT, testCall } from './testing/test-call.ts';
 
 const callerNamed = (identity: string): Caller => ({ ...testCall().caller!, identity });
@@ -63,4 +64,22 @@ test('a fingerprint is two HMAC-SHA-256, which what earlier versions have stored
       Buffer.concat([hmac(...sent), hmac('caller\n', one.identity)]),
     );
   }
+});
+
+test('fingerprints that are made together are those that are made alone, in lots of any size', () => {
+  const messages = Array.from({ length: 1500 }, (_, i) => Buffer.alloc((i * 37) % 1400, i));
+  messages.push(Buffer.alloc(300_000, 1), Buffer.alloc(0));
+  const fingerprints = new Fingerprints(TENANT, one);
+  const together = messages.map((message) => {
+    // Room for more than is written.
+    fingerprints.begin(message.length + 100);
+    fingerprints.write(message, 0, message.length >> 1);
+    fingerprints.write(message, message.length >> 1);
+    return fingerprints.end();
+  });
+  fingerprints.finish();
+  assert.deepEqual(
+    together,
+    messages.map((message) => fingerprintOf(TENANT, one, message)),
+  );
 });

@@ -1,16 +1,12 @@
-// Recognises repeated requests and events, for the callers who may learn of it. A fingerprint covers content and sender:
-//
-//   HMAC(what was sent)[32] ‖ HMAC(identity of the caller)[32]
-//
-// both under a key of the tenant: it says nothing about either to those who lack the key, nor to anybody once the key is
-// destroyed. A repeat is recognised for the caller that sent the first, and for callers whose clearance reaches
+// Recognises repeated requests and events, for the callers who may learn of it. A fingerprint (fingerprints.ts) covers
+// content and sender, both under a key of the tenant: it says nothing about either to those who lack the key, nor to
+// anybody once the key is destroyed. A repeat is recognised for the caller that sent the first, and for callers whose clearance reaches
 // the classification of what was stored. For everyone else equal content is like any other: otherwise they could guess
 // content that they may not read, and see which guess is a repeat.
 
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
-import type { Caller } from './access/caller.ts';
-import type { TenantRecord } from './access/tenants.ts';
+import { SENT_BYTES } from './fingerprints.ts';
 
 /** The stored facts of the first request or event. */
 export interface First {
@@ -31,31 +27,6 @@ export interface Again {
  * may learn that it is a repeat.
  */
 export const UNCLASSIFIED: Classification = 'Public';
-
-const SENT_BYTES = 32;
-
-export function fingerprintOf(
-  tenant: TenantRecord,
-  caller: Caller,
-  ...sent: readonly (string | Uint8Array)[]
-): Uint8Array {
-  return Buffer.concat([hmacOf(tenant.fingerprintKey, ...sent), callerFingerprint(tenant, caller)]);
-}
-
-const BLOCK_BYTES = 64;
-
-/** HMAC-SHA-256 (RFC 2104) by two hashes: an Hmac of Node takes ten times as long to make. A key is shorter than a block. */
-function hmacOf(key: Uint8Array, ...parts: readonly (string | Uint8Array)[]): Uint8Array {
-  const message = parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part));
-  const inner = hash('sha256', Buffer.concat([padded(key, 0x36), ...message]), 'buffer');
-  return hash('sha256', Buffer.concat([padded(key, 0x5c), inner]), 'buffer');
-}
-
-function padded(key: Uint8Array, byte: number): Uint8Array {
-  const block = new Uint8Array(BLOCK_BYTES).fill(byte);
-  for (let i = 0; i < key.length; i++) block[i]! ^= key[i]!;
-  return block;
-}
 
 /**
  * Whether this is a repeat, as far as its caller may know. Everything is compared, also after the first difference, so that
@@ -81,15 +52,4 @@ function callerIn(fingerprint: Uint8Array): Uint8Array {
 
 function areEqual(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === SENT_BYTES && one.length === other.length && timingSafeEqual(one, other);
-}
-
-/** Made once for many events of one caller in one tenant. */
-const callerFingerprints = new WeakMap<Caller, { readonly key: Uint8Array; readonly made: Uint8Array }>();
-
-function callerFingerprint({ fingerprintKey: key }: TenantRecord, caller: Caller): Uint8Array {
-  const found = callerFingerprints.get(caller);
-  if (found?.key === key) return found.made;
-  const made = hmacOf(key, 'caller\n', caller.identity);
-  callerFingerprints.set(caller, { key, made });
-  return made;
 }

@@ -8,6 +8,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { createTestValidateEvent, parsedEvent } from '../testing/test-validate-event.ts';
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
+import { Fingerprints } from '../fingerprints.ts';
 import type { Draft } from '../streams/log.ts';
 import { acceptanceOf, draftOf } from './draft.ts';
 
@@ -17,8 +18,12 @@ const validateEvent = createTestValidateEvent();
 const nextId = createUlids(createFakeClock(), createSystemRandom());
 const ids = { nextId, uuid: () => NEW_UUID };
 
-const draft = (event: unknown, call = testCall(), tenant = TENANT) =>
-  draftOf(parsedEvent(validateEvent, event), acceptanceOf(call, tenant), ids);
+const draft = (event: unknown, call = testCall(), tenant = TENANT) => {
+  const fingerprints = new Fingerprints(tenant, call.caller!);
+  const made = draftOf(parsedEvent(validateEvent, event), acceptanceOf(call, tenant), ids, fingerprints);
+  fingerprints.finish();
+  return made;
+};
 const textsOf = (made: Draft) => made.texts.map((text) => Buffer.from(text).toString());
 const factsOf = (event: unknown, call = testCall(), tenant = TENANT) =>
   JSON.parse(textsOf(draft(event, call, tenant))[0]!) as Record<string, unknown>;

@@ -7,8 +7,8 @@ import { canonicalJson, KINDS } from '@tallystick/evidence';
 import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
+import { Fingerprints } from '../fingerprints.ts';
 import { type Decider, deciderOf } from '../policies/decide.ts';
-import { fingerprintOf } from '../repeats.ts';
 import type { Draft } from '../streams/log.ts';
 import { parsedFacts, PlainFacts } from './facts.ts';
 import type { ParsedEvent } from './validate-event.ts';
@@ -42,7 +42,13 @@ export function acceptanceOf(call: Call, tenant: TenantRecord): Acceptance {
   };
 }
 
-export function draftOf(event: ParsedEvent, acceptance: Acceptance, ids: NewIds): Draft {
+/** Its fingerprint is there when those of the request are finished. */
+export function draftOf(
+  event: ParsedEvent,
+  acceptance: Acceptance,
+  ids: NewIds,
+  fingerprints: Fingerprints,
+): Draft {
   const { sent, timestamp, contentText } = event;
   const { classification, retention } = acceptance.decide(parsedFacts(event));
   // Keys in the order of RFC 8785, which then finds nothing to sort.
@@ -63,7 +69,9 @@ export function draftOf(event: ParsedEvent, acceptance: Acceptance, ids: NewIds)
     classification,
     retention,
     sentFingerprint:
-      sent.eventId === undefined ? undefined : fingerprint(acceptance, textWithoutContent(sent), contentText),
+      sent.eventId === undefined
+        ? undefined
+        : fingerprint(fingerprints, Buffer.from(textWithoutContent(sent)), contentText),
   };
 }
 
@@ -74,12 +82,23 @@ export function draftsOf(
   acceptance: Acceptance,
   ids: NewIds,
 ): Draft[] {
-  return events.map((event) =>
-    isPlain(event) ? plainDraft(event, texts, acceptance, ids) : draftOf(event, acceptance, ids),
+  const fingerprints = new Fingerprints(acceptance.tenant, acceptance.caller);
+  const drafts = events.map((event) =>
+    isPlain(event)
+      ? plainDraft(event, texts, acceptance, ids, fingerprints)
+      : draftOf(event, acceptance, ids, fingerprints),
   );
+  fingerprints.finish();
+  return drafts;
 }
 
-function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance, ids: NewIds): Draft {
+function plainDraft(
+  event: PlainEvent,
+  texts: PlainTexts,
+  acceptance: Acceptance,
+  ids: NewIds,
+  fingerprints: Fingerprints,
+): Draft {
   const { classification, retention } = acceptance.decide(new PlainFacts(event));
   const { eventId } = event;
   const contentText = texts.content(event);
@@ -89,21 +108,43 @@ function plainDraft(event: PlainEvent, texts: PlainTexts, acceptance: Acceptance
     texts: [texts.facts(event, classification), contentText],
     classification,
     retention,
-    sentFingerprint:
-      eventId === undefined ? undefined : fingerprint(acceptance, texts.sent(event), contentText),
+    sentFingerprint: eventId === undefined ? undefined : plainFingerprint(fingerprints, event, contentText),
   };
 }
+
+const LINE_BREAK = Buffer.from('\n');
 
 /**
  * Recognises repeats, by the members that the client sent, context and payload apart. No canonical text has a
  * line break in it, so the two cannot be confused.
  */
-function fingerprint(
-  { tenant, caller }: Acceptance,
-  sent: string | Uint8Array,
+function fingerprint(fingerprints: Fingerprints, sent: Uint8Array, contentText: Uint8Array): Uint8Array {
+  fingerprints.begin(sent.length + LINE_BREAK.length + contentText.length);
+  fingerprints.write(sent);
+  fingerprints.write(LINE_BREAK);
+  fingerprints.write(contentText);
+  return fingerprints.end();
+}
+
+/** The same, of an event that nobody has read. */
+function plainFingerprint(
+  fingerprints: Fingerprints,
+  { outline, node, context, payload }: PlainEvent,
   contentText: Uint8Array,
 ): Uint8Array {
-  return fingerprintOf(tenant, caller, sent, '\n', contentText);
+  const end = outline.to(node);
+  let from = outline.from(node);
+  fingerprints.begin(end - from + LINE_BREAK.length + contentText.length);
+  for (const left of [context, payload]) {
+    if (left === 0) continue;
+    // Without the comma and the quote before the key: an action stands before both.
+    fingerprints.write(outline.bytes, from, outline.keyFrom(left) - 2);
+    from = outline.to(left);
+  }
+  fingerprints.write(outline.bytes, from, end);
+  fingerprints.write(LINE_BREAK);
+  fingerprints.write(contentText);
+  return fingerprints.end();
 }
 
 function textWithoutContent(sent: EventDraft): string {

@@ -102,8 +102,11 @@ function classificationIn(outline: JsonOutline, node: number): Classification | 
 /** Of a text in ASCII without escapes. */
 function textIn(outline: JsonOutline, node: number): string | undefined {
   if (node === 0) return undefined;
-  return String.fromCharCode(...outline.bytes.subarray(outline.from(node) + 1, outline.to(node) - 1));
+  return latin1Slice.call(outline.bytes, outline.from(node) + 1, outline.to(node) - 1);
 }
+
+/** It reads any bytes, and needs no view of them. */
+const { latin1Slice } = Buffer.prototype;
 
 function hasIdentity(outline: JsonOutline, actor: number): boolean {
   const typeAt = outline.member(actor, ACTOR_TYPE) ?? 0;

@@ -44,19 +44,13 @@ export class PlainTexts {
   constructor(events: readonly object[], acceptance: Acceptance, uuid: () => string) {
     const { caller, correlationId } = acceptance;
     let bodyBytes = 0;
-    let hasOwnIds = false;
-    for (const event of events) {
-      if (!isPlain(event)) continue;
-      bodyBytes = event.outline.bytes.length;
-      hasOwnIds ||= event.eventId !== undefined;
-    }
+    for (const event of events) if (isPlain(event)) bodyBytes = event.outline.bytes.length;
     this.#submittedBy = senderMember(caller.name);
     this.#correlationId = correlationId;
     this.#uuid = uuid;
     // Small ones share memory with others, which is far quicker. All of it is written before it is handed out.
     this.#bytes = Buffer.allocUnsafe(
-      // Twice, where what was sent is written as well.
-      (hasOwnIds ? 2 : 1) * bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length),
+      bodyBytes + events.length * (ADDED_BYTES_MAX + this.#submittedBy.length),
     );
   }
 
@@ -86,20 +80,6 @@ export class PlainTexts {
     // In place of the comma before the first member.
     this.#bytes[begin] = BRACE;
     this.#bytes[this.#end++] = BRACE_END;
-    return this.#bytes.subarray(begin, this.#end);
-  }
-
-  /** The event as sent, without context and payload. */
-  sent({ outline, node, context, payload }: PlainEvent): Uint8Array {
-    const begin = this.#end;
-    let from = outline.from(node);
-    for (const left of [context, payload]) {
-      if (left === 0) continue;
-      // Without the comma and the quote before the key: an action stands before both.
-      this.#copy(outline.bytes, from, outline.keyFrom(left) - 2);
-      from = outline.to(left);
-    }
-    this.#copy(outline.bytes, from, outline.to(node));
     return this.#bytes.subarray(begin, this.#end);
   }
 

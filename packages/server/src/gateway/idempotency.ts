@@ -10,7 +10,8 @@ import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, type IdempotencyKey, keyReused, type Received } from '../call.ts';
 import type { AnyAnswer, UsedIdempotencyKey } from '../operations.ts';
-import { fingerprintOf, isRepeat } from '../repeats.ts';
+import { fingerprintOf } from '../fingerprints.ts';
+import { isRepeat } from '../repeats.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { isVisible, notVisible } from './visible-text.ts';
 
