@@ -60,7 +60,11 @@ export type BoundOperation<N extends OperationName> =
       /** Throws where the input names a tenant that the caller may not reach. It has not been validated. */
       readonly checkReach?: (call: Call, input: Received['input']) => void;
     }
-  | { readonly performUnvalidated: PerformUnvalidated<N>; readonly answerAgain?: AnswerAgain<N> };
+  | {
+      readonly performUnvalidated: PerformUnvalidated<N>;
+      readonly answerAgain?: AnswerAgain<N>;
+      readonly commitFindsKey?: true;
+    };
 
 export type Operations = { readonly [N in OperationName]?: Perform<N> | BoundOperation<N> };
 
@@ -134,6 +138,11 @@ interface AnyRepeatable {
   ) => AnyAnswer | Promise<AnyAnswer>;
   /** 'Job': the idempotency key is stored with the job that the request asks for; undefined: with its entry in the log. */
   readonly keyKeptWith?: 'Job';
+  /**
+   * The commit looks the key up and answers a repeat, and nothing before the commit has an effect. So the key is looked
+   * up beforehand only where there is no commit.
+   */
+  readonly commitFindsKey?: true;
   readonly writesTo?: WritesTo;
 }
 

@@ -72,11 +72,8 @@ export function createBatchIngest(parts: BatchParts) {
     async performUnvalidated(call: Call, received: Received): Promise<BatchAnswer> {
       const batch = openBatch(received, validateEnvelope);
       const acceptedAtMs = clock.now();
-      const validation = {
-        validateEvent: parts.validateEvent,
-        tenant: tenantIdOf(call),
-        nowMs: acceptedAtMs,
-      };
+      const tenantId = tenantIdOf(call);
+      const validation = { validateEvent: parts.validateEvent, tenant: tenantId, nowMs: acceptedAtMs };
       const { sound, refusals } = await validateSome(batch, batch.events.keys(), validation);
       const { transactional, fault } = batch;
       if (fault !== undefined) throw refusalOfWhole(fault, refusals, parts.fields.message);
@@ -110,6 +107,7 @@ export function createBatchIngest(parts: BatchParts) {
       return batchAnswer(call, { ...known, outcomes: result.outcomes }, false);
     },
     answerAgain,
+    commitFindsKey: true as const,
   };
 }
 

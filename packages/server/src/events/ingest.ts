@@ -59,6 +59,7 @@ export function createIngest(parts: IngestParts) {
       return receipt(isNew ? 'Created' : 'Repeated', tenantId, outcome.eventId, textOf(outcome.receivedAtMs));
     },
     answerAgain,
+    commitFindsKey: true as const,
   };
 }
 

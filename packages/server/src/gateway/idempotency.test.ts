@@ -48,6 +48,8 @@ interface How {
   readonly fails?: boolean;
   readonly more?: Partial<Call>;
   readonly hold?: Promise<void>;
+  /** Whether the commit finds the key, as one of events does. */
+  readonly commitFinds?: boolean;
 }
 
 /** A store of used keys, and a way to ask it whose performing takes as long as the test wants. */
@@ -63,25 +65,33 @@ function stage() {
   });
   let performed = 0;
   const ask = (body: unknown, how: How = {}): Promise<AnyAnswer> => {
-    const { key = 'k', fails = false, more = {}, hold = Promise.resolve() } = how;
+    const { key = 'k', fails = false, more = {}, hold = Promise.resolve(), commitFinds = false } = how;
     const once = idempotencyKeyOf(key, received(body), more.caller ?? caller);
     const call = testCall({ once, ...more });
     const again = () => ({ kind: 'Repeated', body: 'first' }) as const;
-    return answerOnce(call, received(body), again, async () => {
-      performed += 1;
-      await hold;
-      if (fails) throw new AuditError('VALIDATION_FAILED', 'no');
-      const fingerprint = once.fingerprint(TENANT);
-      const used: UsedIdempotencyKey = {
-        fingerprint,
-        classification: 'Confidential',
-        expiresAtMs: 0,
-        note: '',
-        outcomes: [],
-      };
-      kept.set(`${call.tenant} ${call.operation} ${key}`, used);
-      return { kind: 'Created', body: 'first' };
-    });
+    return answerOnce(
+      call,
+      received(body),
+      again,
+      async () => {
+        performed += 1;
+        await hold;
+        if (fails) throw new AuditError('VALIDATION_FAILED', 'no');
+        const fingerprint = once.fingerprint(TENANT);
+        const used: UsedIdempotencyKey = {
+          fingerprint,
+          classification: 'Confidential',
+          expiresAtMs: 0,
+          note: '',
+          outcomes: [],
+        };
+        const name = `${call.tenant} ${call.operation} ${key}`;
+        if (commitFinds && kept.has(name)) return { kind: 'Repeated', body: 'from the commit' };
+        kept.set(name, used);
+        return { kind: 'Created', body: 'first' };
+      },
+      commitFinds,
+    );
   };
   const kinds = async (asked: Promise<AnyAnswer>[]) =>
     (await Promise.allSettled(asked)).map((each) =>
@@ -155,4 +165,52 @@ test('a fingerprint of another length is that of another request', async () => {
   await ask({ a: 1 });
   for (const [name, used] of kept) kept.set(name, { ...used, fingerprint: used.fingerprint.subarray(1) });
   assert.deepEqual(await kinds([ask({ a: 1 })]), ['IDEMPOTENCY_KEY_REUSED']);
+});
+
+test('a key that the commit finds is looked up only if nothing was stored', async () => {
+  const { ask, kinds, finds } = stage();
+  const commitFinds = true;
+  assert.equal((await ask({ a: 1 }, { commitFinds })).body, 'first');
+  assert.equal((await ask({ a: 1 }, { commitFinds })).body, 'from the commit');
+  assert.deepEqual(finds, []);
+  const refused = { commitFinds, fails: true };
+  assert.equal(
+    (await ask({ a: 1 }, refused)).kind,
+    'Repeated',
+    'accepted once, though it would be refused now',
+  );
+  const others = [ask({ a: 2 }, refused), ask({ a: 1 }, { ...refused, key: 'unused' })];
+  assert.deepEqual(await kinds(others), ['IDEMPOTENCY_KEY_REUSED', 'VALIDATION_FAILED']);
+  assert.deepEqual(finds, ['k', 'k', 'unused']);
+});
+
+test('a batch of which nothing is stored now gets the answer that it got before', async () => {
+  const used = { classification: 'Public', expiresAtMs: 0, note: '', outcomes: [] } as const;
+  const once = idempotencyKeyOf('k', received({}), caller);
+  const answered = async (isUsed: boolean) => {
+    const find = async () => (isUsed ? { ...used, fingerprint: once.fingerprint(TENANT) } : undefined);
+    const answerOnce = createAnswerOnce({ find, tenant: async () => TENANT });
+    const again = () => ({ kind: 'Repeated', body: 'first' }) as const;
+    const rejected = async () => ({ kind: 'Rejected', body: 'now' }) as const;
+    return answerOnce(testCall({ once }), received({}), again, rejected, true);
+  };
+  assert.deepEqual(await answered(true), { kind: 'Repeated', body: 'first' });
+  assert.deepEqual(await answered(false), { kind: 'Rejected', body: 'now' });
+});
+
+test('if neither the log nor the keys can be asked, the answer says whether the events may be stored', async () => {
+  const once = idempotencyKeyOf('k', received({}), caller);
+  const answerOnce = createAnswerOnce({
+    find: () => Promise.reject(new AuditError('SERVICE_UNAVAILABLE', 'not to be read')),
+    tenant: async () => TENANT,
+  });
+  for (const [code, message] of [
+    ['SERVICE_UNAVAILABLE', 'perhaps stored'],
+    ['VALIDATION_FAILED', 'not to be read'],
+  ] as const) {
+    const perform = () => Promise.reject(new AuditError(code, 'perhaps stored'));
+    const never = () => assert.fail('nothing is known of a first');
+    const asked = answerOnce(testCall({ once }), received({}), never, perform, true);
+    await assert.rejects(asked, { code: 'SERVICE_UNAVAILABLE', message });
+  }
 });

@@ -2,10 +2,11 @@
 // the same request again gets the first answer again, another one under the same key is refused, and so is the same one
 // of a caller who may not learn that it is the same (repeats.ts). A key is used up by the commit that does the work, so
 // only what succeeded counts. Requests with one key wait for one another here, in this process; between processes the
-// commit decides.
+// commit decides. Events are too many for a look-up of each key before its commit, which looks it up anyway: they are
+// performed at once, and their key is looked up only if nothing was stored.
 
 import { ok as assert } from 'node:assert/strict';
-import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
+import { AuditError, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, type IdempotencyKey, keyReused, type Received } from '../call.ts';
@@ -40,25 +41,59 @@ export type AnswerOnce = (
   received: Received,
   answerAgain: (used: UsedIdempotencyKey) => AnyAnswer | Promise<AnyAnswer>,
   perform: () => Promise<AnyAnswer>,
+  commitFindsKey?: boolean,
 ) => Promise<AnyAnswer>;
 
 export function createAnswerOnce(usedKeys: UsedIdempotencyKeys): AnswerOnce {
   const turns = new KeyedQueue();
-  return (call, received, answerAgain, perform) => {
+  return (call, received, answerAgain, perform, commitFindsKey = false) => {
     const { tenant, operation, once, caller } = call;
     if (tenant === undefined || once === undefined) return perform();
+    /** Undefined where it was not done before. */
+    const repeat = async (): Promise<AnyAnswer | undefined> => {
+      // The request before this one may have made the tenant. One that has not written yet has used no key.
+      const tenantRecord = call.tenantRecord ?? (await usedKeys.tenant(tenant));
+      if (tenantRecord === undefined) return undefined;
+      const used = await usedKeys.find(tenant, operation, once.key);
+      if (used === undefined) return undefined;
+      const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: caller!.clearance };
+      if (!isRepeat(used, asked)) throw keyReused();
+      return answerAgain(used);
+    };
     return turns.take(`${tenant}\n${operation}\n${once.key}`, async () => {
       call.deadline.throwIfPassed();
       // An ambiguous body cannot be compared.
       if (received.violations.length > 0) return perform();
-      // The request before this one may have made the tenant. One that has not written yet has used no key.
-      const tenantRecord = call.tenantRecord ?? (await usedKeys.tenant(tenant));
-      if (tenantRecord === undefined) return perform();
-      const used = await usedKeys.find(tenant, operation, once.key);
-      if (used === undefined) return perform();
-      const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: caller!.clearance };
-      if (!isRepeat(used, asked)) throw keyReused();
-      return answerAgain(used);
+      return commitFindsKey ? performOrRepeat(perform, repeat) : ((await repeat()) ?? perform());
     });
   };
+}
+
+/**
+ * A request that was accepted once may be refused now: by rules that have changed since, or because its log takes no
+ * more. It gets its first answer nevertheless.
+ */
+async function performOrRepeat(
+  perform: () => Promise<AnyAnswer>,
+  repeat: () => Promise<AnyAnswer | undefined>,
+): Promise<AnyAnswer> {
+  let refused: AnyAnswer;
+  try {
+    const answer = await perform();
+    // Nothing of a batch was stored.
+    if (answer.kind !== 'Rejected') return answer;
+    refused = answer;
+  } catch (error) {
+    const repeated = await repeat().catch((unknown: unknown) => {
+      // Both say that the store cannot be asked; the first also says whether the events may be stored.
+      throw isUnavailable(error) ? error : unknown;
+    });
+    if (repeated === undefined) throw error;
+    return repeated;
+  }
+  return (await repeat()) ?? refused;
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AuditError && error.code === 'SERVICE_UNAVAILABLE';
 }

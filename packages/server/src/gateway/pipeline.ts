@@ -109,7 +109,7 @@ function answer(
 ): Promise<AnyAnswer> {
   const bound = boundOperation(gateway.operations, call.operation);
   if (call.once === undefined) return perform(bound, call, received, operation, gateway);
-  const { answerAgain, performUnvalidated, writesTo } = bound;
+  const { answerAgain, performUnvalidated, writesTo, commitFindsKey } = bound;
   if (answerAgain === undefined) throw new Error(`${call.operation} honours keys and cannot answer again`);
   // Read as it was the first time: validated, unless the operation does that itself. Every input is an object.
   const readAgain = (): Received =>
@@ -122,6 +122,7 @@ function answer(
       received,
       (used) => answerAgain(call, readAgain(), used),
       () => perform(bound, call, received, operation, gateway),
+      commitFindsKey,
     );
   return writesTo === undefined
     ? answerIn(call)

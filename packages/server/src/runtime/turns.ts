@@ -7,15 +7,12 @@ export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
   take<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const turn = this.#after(this.#last.get(name), work);
-    const ended = turn.catch(() => {}).finally(() => this.#forget(name, ended));
+    const before = this.#last.get(name);
+    const turn = before === undefined ? work() : before.then(work);
+    const forget = () => this.#forget(name, ended);
+    const ended: Promise<void> = turn.then(forget, forget);
     this.#last.set(name, ended);
     return turn;
-  }
-
-  async #after<T>(before: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
-    await before;
-    return work();
   }
 
   #forget(name: string, ended: Promise<unknown>): void {
