@@ -6,6 +6,7 @@ import type { TenantId } from '@tallystick/contract';
 import { Client } from 'pg';
 import { createFakeClock } from '../../../testing/fake-clock.ts';
 import type { AppendRequest, LogWriter } from '../../../streams/log.ts';
+import { fingerprint, once } from '../../conformance/claims.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
 import { AppendAtOnce } from './append-at-once.ts';
 import { Database, SCHEMA } from '../connection/database.ts';
@@ -31,6 +32,13 @@ async function append(writer: LogWriter, ...requests: AppendRequest[]): Promise<
   });
 }
 
+/** As careful clients send one: with an id and a key. */
+function carefulRequest(tenant: TenantId, key: string): AppendRequest {
+  const { drafts, ...request } = requestOf(tenant);
+  const sent = drafts.map((draft) => ({ ...draft, sentFingerprint: fingerprint(1) }));
+  return { ...request, drafts: sent, once: once(key, { expiresAtMs: NOW.steadyNowMs + 60_000 }) };
+}
+
 async function entriesOf(tenant: TenantId): Promise<number> {
   const [row] = await logs.raw(
     'SELECT count(*)::integer AS count, max(leaf_index)::integer + 1 AS next FROM entries WHERE tenant_id = $1',
@@ -40,11 +48,12 @@ async function entriesOf(tenant: TenantId): Promise<number> {
   return Number(row?.['count']);
 }
 
-test('once a head is known, requests that look nothing up are stored without a lock before', async () => {
+test('once a head is known, events are stored without a lock before, with ids and keys or without', async () => {
   const tenant = await logs.newTenant();
   await using database = new Database({ url: logs.url, connectionsMax: 1 });
   const writer = newWriter(database);
-  for (let i = 0; i < 4; i++) await append(writer, requestOf(tenant));
+  for (let i = 0; i < 2; i++) await append(writer, requestOf(tenant));
+  for (let i = 0; i < 2; i++) await append(writer, carefulRequest(tenant, `key-${i}`));
   // Each connection counts how often it has run its prepared statements.
   const { rows } = await database.plainly((client) =>
     client.query<{ times: number }>(
@@ -64,7 +73,7 @@ test('a pool of many tenants is planned for many, also behind pools of few', asy
   for (let i = 0; i < 8; i++) await append(writer, ...tenants.map((tenant) => requestOf(tenant)));
   const plan = await database.plainly(async (client) => {
     await client.query(`BEGIN; ${PLANNED_FOR_MANY}`);
-    const none = Array.from({ length: 19 }, () => 'NULL').join();
+    const none = Array.from({ length: 27 }, () => 'NULL').join();
     const { rows } = await client.query<Record<string, string>>(
       `EXPLAIN EXECUTE "${WRITE_MANY_AT_ONCE.name}" (${none})`,
     );
@@ -72,7 +81,10 @@ test('a pool of many tenants is planned for many, also behind pools of few', asy
     return rows.map((row) => row['QUERY PLAN']).join('\n');
   });
   assert.match(plan, /Hash Join/);
-  assert.doesNotMatch(plan, /Nested Loop/);
+  // Ids and keys are looked up one by one, by their index.
+  assert.equal(plan.match(/Nested Loop/g)?.length, 2, plan);
+  for (const index of [/using entries_\d+_tenant_id_event_id_idx/, /using used_keys_pkey/])
+    assert.match(plan, index);
 });
 
 test('pools keep the order in which they are handed over', async () => {
@@ -112,6 +124,65 @@ test('two concurrent writers to the same logs use each index once', async () => 
   let entries = 0;
   for (const tenant of tenants) entries += await entriesOf(tenant);
   assert.equal(entries, 2 * 20 * (3 + 2));
+});
+
+test('what is sent again while the first is under way is recognised, and other logs are not delayed', async () => {
+  const [tenant, beside] = [await logs.newTenant(), await logs.newTenant()];
+  const writer = newWriter();
+  await append(writer, requestOf(tenant), requestOf(beside));
+  const first = carefulRequest(tenant, 'k');
+  const byId = { ...first, once: undefined };
+  const other = {
+    ...byId,
+    drafts: byId.drafts.map((draft) => ({ ...draft, sentFingerprint: fingerprint(2) })),
+  };
+  const underOtherKey = { ...first, once: once('k2', { expiresAtMs: NOW.steadyNowMs + 60_000 }) };
+  const pools = [
+    [first],
+    [first, requestOf(beside)],
+    [byId],
+    [other],
+    [underOtherKey],
+    [underOtherKey, first],
+  ];
+  const answers = await Promise.all(pools.map((pool) => writer.append(pool, NOW)));
+  const said = answers.map((results) =>
+    results.map((result) => (result.status === 'Done' ? result.outcomes[0]!.status : result.status)),
+  );
+  assert.deepEqual(said, [
+    ['Appended'],
+    ['Repeated', 'Appended'],
+    ['Duplicate'],
+    ['Conflict'],
+    ['Duplicate'],
+    ['Repeated', 'Repeated'],
+  ]);
+  assert.deepEqual([await entriesOf(tenant), await entriesOf(beside)], [2, 2]);
+});
+
+test('of the same requests to two nodes at once, one stores and the other finds it', async () => {
+  const tenants = [await logs.newTenant(), await logs.newTenant()];
+  const writers = [newWriter(), newWriter()];
+  for (let i = 0; i < 15; i++) {
+    const pool = tenants.map((tenant) => carefulRequest(tenant, `key-${i}`));
+    const answers = await Promise.all(writers.map((writer) => writer.append(pool, NOW)));
+    for (const place of tenants.keys()) {
+      const said = answers.map((results) => results[place]!.status).sort();
+      assert.deepEqual(said, ['Done', 'Repeated']);
+    }
+  }
+  for (const tenant of tenants) assert.equal(await entriesOf(tenant), 15);
+});
+
+test('a key that has expired and is still stored is used again', async () => {
+  const tenant = await logs.newTenant();
+  const writer = newWriter();
+  await append(writer, requestOf(tenant));
+  await append(writer, carefulRequest(tenant, 'k'));
+  const later = { ...NOW, steadyNowMs: NOW.steadyNowMs + 60_000 };
+  const wanted = { ...carefulRequest(tenant, 'k'), once: once('k', { expiresAtMs: later.steadyNowMs + 1 }) };
+  const [used, again] = [await writer.append([wanted], later), await writer.append([wanted], later)];
+  assert.deepEqual([used[0]?.status, again[0]?.status], ['Done', 'Repeated']);
 });
 
 test('a log that was missed is left to those who lock it, for a second', async () => {

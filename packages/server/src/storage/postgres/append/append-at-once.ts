@@ -1,7 +1,8 @@
 // Appends a pool in one round trip, without locking its logs first: it is decided with the cached heads, while the
-// previous pool is still being committed, and stored only in logs whose heads are up to date. The remaining requests
-// are repeated with locked heads. Only for requests without lookups: no key, no record, no purge notice, and no id of
-// the caller. Logs that another node writes to at the same time are excluded, since attempts would mostly fail.
+// previous pool is still being committed, and stored only in logs whose heads are up to date. Keys and ids of callers are
+// taken for new, and nothing is stored in a log that has one of them. The remaining requests are repeated with locked
+// heads. Not for requests with records, jobs or purge notices. Logs that another node writes to at the same time, or whose
+// callers repeat themselves, are excluded, since attempts would mostly fail.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -47,17 +48,14 @@ export interface AppendAtOnceParts {
   readonly clock: Pick<Clock, 'monotonicNs'>;
 }
 
-/** After a cached head was found outdated, the log is locked first for this long. */
+/** After a cached head was found outdated, or an id or key taken, the log is locked first for this long. */
 const SHARED_MS = 1000;
 const SHARED_MAX = 10_000;
 
 export function canBeAtOnce(open: readonly Numbered[]): boolean {
   return open.every(
-    ({ request: { once, drafts, records, jobs } }) =>
-      once === undefined &&
-      records.length === 0 &&
-      jobs.length === 0 &&
-      drafts.every((draft) => draft.sentFingerprint === undefined && !isPurge(draft)),
+    ({ request: { drafts, records, jobs } }) =>
+      records.length === 0 && jobs.length === 0 && !drafts.some(isPurge),
   );
 }
 
@@ -68,14 +66,14 @@ export function tenantsOf(open: readonly Numbered[]): TenantId[] {
 
 export class AppendAtOnce {
   readonly #parts: AppendAtOnceParts;
-  /** Logs that others have written to, and when that was noticed. */
+  /** Logs that others have written to, or with repeats, and when that was noticed. */
   readonly #sharedNs = new Map<TenantId, number>();
 
   constructor(parts: AppendAtOnceParts) {
     this.#parts = parts;
   }
 
-  /** Reports logs whose cached heads were outdated. */
+  /** Reports logs in which nothing was stored: the cached heads are outdated. */
   missed(tenants: readonly TenantId[]): void {
     if (this.#sharedNs.size > SHARED_MAX) this.#sharedNs.clear();
     const nowNs = this.#parts.clock.monotonicNs();

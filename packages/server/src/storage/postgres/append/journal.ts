@@ -1,6 +1,6 @@
-// Appends a whole pool of requests of many tenants in one transaction. Without lookups this is one statement, sent
-// while the previous pool is still being committed (append-at-once.ts). Otherwise, and for requests that it could not
-// store, the logs are locked first; keys and ids are looked up afterwards, so that of two equal requests on any nodes
+// Appends a whole pool of requests of many tenants in one transaction. Mostly this is one statement, sent while the
+// previous pool is still being committed (append-at-once.ts). For requests that it could not store, repeats among them,
+// the logs are locked first; keys and ids are looked up afterwards, so that of two equal requests on any nodes
 // one stores and the other finds it. Locked logs wait for the next attempt. A pool that the database refuses is retried
 // tenant by tenant, so that one bad log fails alone. After any other error the state of the commit is unknown. With
 // distributed tables there is one transaction per tenant from the start: a commit then involves one machine only.

@@ -112,14 +112,14 @@ export class PoolRows {
       throw new Error(`${moved - count} of ${moved} heads were not where they were locked`);
   }
 
-  /** For WRITE_AT_ONCE, which uses up no keys. */
+  /** For WRITE_AT_ONCE. */
   valuesAtOnce(heads: Iterable<LockedHead>): Value[] {
-    assert.equal(this.#usedKeys[0]!.length, 0, 'a key is looked up before it is used up');
     return [
       this.#allBytes(),
       ...encoded(ENTRY_COLUMNS, this.#entries),
       ...encoded(STREAM_COLUMNS, this.#streams),
       ...encoded(HEAD_COLUMNS, movedIn(heads)),
+      ...encoded(USED_KEY_COLUMNS, this.#usedKeys),
     ];
   }
 

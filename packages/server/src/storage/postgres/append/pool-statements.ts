@@ -67,15 +67,33 @@ export const WRITE = statement(
 );
 export const WRITE_MANY = ofMany(WRITE);
 
+/** Of an entry, in which SQL counts from 1; the generated column `event_id` is the same. */
+const EVENT_ID_AT = 36;
+const EVENT_ID_BYTES = 16;
+
+/** Tenants of which a client sent an id or a key that is in use. LIMIT forces separate lookups: a join might scan everything. */
+const TAKEN = `SELECT sent.tenant_id FROM unnest($2::text[], $7::integer[], $8::integer[]) AS sent (tenant_id, at, length)
+     JOIN LATERAL (SELECT 1 FROM entries WHERE entries.tenant_id = sent.tenant_id
+       AND entries.event_id = ${piece(`sent.at + ${EVENT_ID_AT}`, EVENT_ID_BYTES)} LIMIT 1) AS found ON true
+   WHERE sent.length > 0
+   UNION ALL SELECT used.tenant_id FROM unnest($20::text[], $21::text[], $22::text[]) AS used (tenant_id, operation, key)
+     JOIN LATERAL (SELECT 1 FROM used_keys WHERE used_keys.tenant_id = used.tenant_id
+       AND used_keys.operation = used.operation AND used_keys.key = used.key LIMIT 1) AS found ON true`;
+
 /**
  * The same without a lock before: a log is locked here, if its head is as expected and no other transaction holds it.
- * Nothing is written to the others. Returns the tenants that were written. Heads are looked up with an additional
- * condition: otherwise the database would not know that they are few.
+ * Nothing is written to the others, nor where an id or a key is taken: whether that is a repeat is decided with locked heads.
+ * Ids and keys that another transaction has stored since this statement began were stored with a lock: either the head
+ * has moved, or a unique key refuses the whole statement. Returns the tenants that were written. Heads are looked up with
+ * an additional condition: otherwise the database would not know that they are few.
  */
 export const WRITE_AT_ONCE = statement(
-  `WITH moved AS MATERIALIZED (
+  `WITH taken AS MATERIALIZED (
+     ${TAKEN}
+   ), moved AS MATERIALIZED (
      SELECT * FROM unnest($15::text[], $16::bigint[], $17::bytea[], $18::bigint[], $19::bytea[])
        AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
+     WHERE moved.tenant_id NOT IN (SELECT tenant_id FROM taken)
    ), locked AS MATERIALIZED (
      SELECT heads.tenant_id FROM heads JOIN moved ON moved.tenant_id = heads.tenant_id
        AND heads.next_index = moved.from_index AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf
@@ -87,6 +105,11 @@ export const WRITE_AT_ONCE = statement(
      SELECT stream.* FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
        AS stream (tenant_id, first_index, stream_id, created_at_ms)
      JOIN locked ON locked.tenant_id = stream.tenant_id
+   ), used_key AS (
+     ${INSERT_KEYS}
+     SELECT used.* FROM unnest($20::text[], $21::text[], $22::text[], $23::bytea[], $24::smallint[], $25::bigint[],
+       $26::text[], $27::bytea[]) AS used (tenant_id, ${KEY_COLUMNS})
+     JOIN locked ON locked.tenant_id = used.tenant_id
    ), head AS (
      UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
      FROM moved JOIN locked ON locked.tenant_id = moved.tenant_id
