@@ -1,10 +1,12 @@
 // Ingestion through the whole service, durable before the answer, against a bare route that validates and stores
-// nothing (W1 single events, W2 batches), and over ten thousand tenants against one (W7). On PostgreSQL also against what the
+// nothing (W1 single events, W2 batches), as careful clients send it against bare (careful.ts), and over ten thousand
+// tenants against one (W7). On PostgreSQL also against what the
 // database does with the same rows and nothing else. A turn begins with the index caught up; in it the index does as it
 // does in a burst: it stands back at first, and then is at work.
 
 import { provision } from '../packages/server/src/storage/postgres/schema/provision.ts';
 import { type Backend, type OpenPostgres, POSTGRES, SQLITE } from './backends.ts';
+import { measureCareful } from './careful.ts';
 import type { Benchmark, Row } from './measure.ts';
 import { Caller, untilIndexed } from './processes/caller.ts';
 import type { Load } from './processes/load.ts';
@@ -63,6 +65,12 @@ async function measureIngest(backend: Backend): Promise<Row[]> {
   );
   const lagOfBatches = await lagRow('W2', service);
 
+  const careful = [
+    ...(await measureCareful({ name: 'W1 single events', ...single, ...oneTenant, ...here }, rest)),
+    ...(await measureCareful({ name: 'W2 batches of 500', ...w2Load }, rest)),
+    ...(await measureCareful({ name: 'batches of 100', ...w2Load, eventsPerRequest: 100 }, rest)),
+  ];
+
   // Last: ten thousand tenants are signed for many seconds after the load has ended.
   const tenants = await inTurns([w1Load, contender('W7', { ...single, ...manyTenants, ...here })], rest);
   return [
@@ -70,6 +78,7 @@ async function measureIngest(backend: Backend): Promise<Row[]> {
     ...(postgres === undefined ? [] : [lagOfSingles]),
     ...batchRows(batches),
     ...(postgres === undefined ? [] : [lagOfBatches]),
+    ...careful,
     tenantsRow(tenants, singles),
   ];
 }

@@ -4,6 +4,7 @@
 
 import { percentile } from '../measure.ts';
 import { standardEvent } from '../standard-event.ts';
+import { CarefulRequest, ID_PLACE, KEY_PLACE } from './careful-requests.ts';
 import { type Answer, Connection, headersOf, requestOf } from './connection.ts';
 
 export interface Load {
@@ -17,6 +18,8 @@ export interface Load {
   readonly tenants: number;
   readonly tenantPrefix: string;
   readonly apiKey: string;
+  /** What careful clients send with each event (`ids`) and each request (`key`); one tenant only. */
+  readonly care?: { readonly ids: boolean; readonly key: boolean };
 }
 
 export interface LoadSeen {
@@ -32,11 +35,12 @@ export interface LoadSeen {
 const BODIES = 64;
 const WARM_UP_MS = 500;
 
-function bodies({ eventsPerRequest }: Load): Buffer[] {
+function bodies({ eventsPerRequest, care }: Load): Buffer[] {
   return Array.from({ length: BODIES }, (_, body) => {
-    const events = Array.from({ length: eventsPerRequest }, (_unused, i) =>
-      standardEvent(body * eventsPerRequest + i),
-    );
+    const events = Array.from({ length: eventsPerRequest }, (_unused, i) => ({
+      ...(care?.ids === true && { eventId: ID_PLACE }),
+      ...standardEvent(body * eventsPerRequest + i),
+    }));
     return Buffer.from(JSON.stringify(eventsPerRequest === 1 ? events[0] : { events }));
   });
 }
@@ -47,9 +51,11 @@ async function run(load: Load): Promise<LoadSeen> {
   const refused: Record<string, number> = {};
   let next = 0;
   let isCounting = false;
+  const key = load.care?.key === true ? `Idempotency-Key: ${KEY_PLACE}\r\n` : '';
   const request = (tenant: number, body: Buffer) =>
-    requestOf('POST', load.path, headersOf(load.apiKey, `${load.tenantPrefix}-${tenant}`), body);
+    requestOf('POST', load.path, headersOf(load.apiKey, `${load.tenantPrefix}-${tenant}`) + key, body);
   const made = load.tenants === 1 ? prepared.map((body) => request(0, body)) : [];
+  const careful = load.care === undefined ? [] : made.map((bytes) => new CarefulRequest(bytes));
   const count = ({ status, latencyMs }: Answer) => {
     if (status === 201) latencies.push(latencyMs);
     else refused[status] = (refused[status] ?? 0) + 1;
@@ -58,7 +64,10 @@ async function run(load: Load): Promise<LoadSeen> {
   const keepBusy = (connection: Connection) => {
     const send = () => {
       const at = next++;
-      const bytes = made[at % BODIES] ?? request(at % load.tenants, prepared[at % BODIES]!);
+      const bytes =
+        careful[at % BODIES]?.next() ??
+        made[at % BODIES] ??
+        request(at % load.tenants, prepared[at % BODIES]!);
       connection.send(bytes, take);
     };
     const take = (answer: Answer) => {
