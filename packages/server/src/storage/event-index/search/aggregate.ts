@@ -2,8 +2,8 @@
 
 import { type Aggregation, type Aggregations } from '@tallystick/contract';
 import { type BucketName, bucketsOf, dayName, frequentOf, hourName } from './buckets.ts';
-import { type DocSet, lowerBound } from '../segments/doc-set.ts';
-import { allOf, type Awaitable, type Searched } from '../segments/searched.ts';
+import type { DocSet } from '../segments/doc-set.ts';
+import { allOf, type Awaitable, type ReadValue, type Searched } from '../segments/searched.ts';
 import { COLUMN_DOCS, type ValueColumn } from '../segments/segment-format.ts';
 import { ALL_TRAITS, type Traits } from '../segments/terms.ts';
 import { DAY_MS, HOUR_MS } from '../segments/times.ts';
@@ -30,12 +30,17 @@ export async function aggregate(
   aggregations: readonly Aggregation[],
   knowsSecrets: boolean,
 ): Promise<Aggregations> {
+  const pieces = counted.filter(({ docs }) => docs.count > 0);
+  const countings = aggregations.map((aggregation) => countingOf(aggregation, knowsSecrets));
+  for (const { of, docs } of pieces) await countIn(of, docs, countings);
   const result: Aggregations = {};
   const otherCount: Partial<Record<Aggregation, number>> = {};
-  for (const aggregation of aggregations) {
-    const { counts, nameOf } = await countBy(aggregation, counted, knowsSecrets);
-    const frequent = frequentOf(aggregation, counts).map(([value, count]) => ({ ...nameOf(value), count }));
-    const { buckets, others } = bucketsOf(aggregation, frequent, counts);
+  for (const [i, aggregation] of aggregations.entries()) {
+    const { counts, namesOf } = countings[i]!.counted();
+    const frequent = frequentOf(aggregation, counts);
+    const names = namesOf(frequent.map(([value]) => value));
+    const named = frequent.map(([, count], at) => ({ ...names[at]!, count }));
+    const { buckets, others } = bucketsOf(aggregation, named, counts);
     result[aggregation] = buckets;
     if (others > 0) otherCount[aggregation] = others;
   }
@@ -43,134 +48,176 @@ export async function aggregate(
   return result;
 }
 
+/** Goes through blocks of a column, piece by piece. */
+interface Counting {
+  /** What it needs of a piece beside its blocks. */
+  begin(of: Searched): Awaitable<void>;
+  read(of: Searched, block: number): Awaitable<ArrayLike<number>>;
+  /** The first `count` of `docs` are places in the block. */
+  count(block: ArrayLike<number>, docs: Uint16Array, count: number): void;
+  counted(): Counts;
+}
+
 interface Counts {
   readonly counts: ReadonlyMap<string | number, number>;
-  readonly nameOf: (value: string | number) => BucketName;
+  readonly namesOf: (values: readonly (string | number)[]) => BucketName[];
 }
 
-async function countBy(
-  aggregation: Aggregation,
-  counted: readonly Counted[],
-  knowsSecrets: boolean,
-): Promise<Counts> {
+function countingOf(aggregation: Aggregation, knowsSecrets: boolean): Counting {
   const column = VALUES[aggregation];
-  if (column !== undefined) return countValues(column, counted, knowsSecrets);
+  if (column !== undefined) return new ValueCounting(column, knowsSecrets);
   const trait = TRAITS[aggregation];
-  if (trait !== undefined) return countTraits(trait, counted);
-  const unitMs = aggregation === 'byDay' ? DAY_MS : HOUR_MS;
-  const name = aggregation === 'byDay' ? dayName : hourName;
-  return { counts: await countTimes(unitMs, counted), nameOf: (value) => name(value as number) };
+  if (trait !== undefined) return new TraitCounting(trait);
+  return aggregation === 'byDay' ? new TimeCounting(DAY_MS, dayName) : new TimeCounting(HOUR_MS, hourName);
 }
 
-async function countValues(
-  column: ValueColumn,
-  counted: readonly Counted[],
-  knowsSecrets: boolean,
-): Promise<Counts> {
-  const counts = new Map<string, number>();
-  const labels = new Map<string, { readonly text: string; readonly index: number }>();
-  for (const { of, docs } of counted) {
-    if (docs.count === 0) continue;
-    const values = await of.values(column);
-    const byPlace = new Uint32Array(values.length);
-    await eachBlock(
-      docs,
-      (block) => of.valuePlaces(column, block),
-      (places, docs) => {
-        for (const doc of docs) byPlace[places[doc]!]!++;
-      },
-    );
-    for (const [place, value] of values.entries()) {
-      const label = knowsSecrets ? value.label : value.openLabel;
-      // Also of one that is not counted here: it may have the newest name.
-      if (label !== undefined) {
-        const index = of.firstIndex + label.doc;
-        if (index > (labels.get(value.text)?.index ?? -1))
-          labels.set(value.text, { text: label.text, index });
+/** The docs of a block, by their places in it. */
+const docsInBlock = new Uint16Array(COLUMN_DOCS);
+
+/** The blocks that the docs are in are read at once, of all columns. */
+async function countIn(of: Searched, docs: DocSet, countings: readonly Counting[]): Promise<void> {
+  await allOf(countings.map((counting) => counting.begin(of)));
+  const numbers = docs.blocks(COLUMN_DOCS);
+  const read = await allOf(
+    numbers.map((number) => allOf(countings.map((counting) => counting.read(of, number)))),
+  );
+  for (const [i, number] of numbers.entries()) {
+    const count = docs.inBlock(number, docsInBlock);
+    for (const [at, counting] of countings.entries()) counting.count(read[i]![at]!, docsInBlock, count);
+  }
+}
+
+class ValueCounting implements Counting {
+  readonly #column: ValueColumn;
+  readonly #knowsSecrets: boolean;
+  readonly #pieces: {
+    readonly firstIndex: number;
+    readonly values: readonly ReadValue[];
+    /** By the places of the values. */
+    readonly counts: Uint32Array;
+  }[] = [];
+
+  constructor(column: ValueColumn, knowsSecrets: boolean) {
+    this.#column = column;
+    this.#knowsSecrets = knowsSecrets;
+  }
+
+  async begin(of: Searched): Promise<void> {
+    const values = await of.values(this.#column);
+    this.#pieces.push({ firstIndex: of.firstIndex, values, counts: new Uint32Array(values.length) });
+  }
+
+  read(of: Searched, block: number): Awaitable<ArrayLike<number>> {
+    return of.valuePlaces(this.#column, block);
+  }
+
+  count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {
+    const { counts } = this.#pieces.at(-1)!;
+    for (let i = 0; i < count; i++) counts[block[docs[i]!]!]!++;
+  }
+
+  counted(): Counts {
+    const counts = new Map<string, number>();
+    for (const { values, counts: own } of this.#pieces)
+      for (let place = 0; place < own.length; place++) {
+        const count = own[place]!;
+        if (count === 0) continue;
+        const { text } = values[place]!;
+        counts.set(text, (counts.get(text) ?? 0) + count);
       }
-      const count = byPlace[place]!;
-      if (count > 0) counts.set(value.text, (counts.get(value.text) ?? 0) + count);
-    }
+    return { counts, namesOf: (values) => this.#namesOf(values as readonly string[]) };
   }
-  return {
-    counts,
-    nameOf(value) {
-      const key = value as string;
-      const label = column === 'actor' ? labels.get(key) : undefined;
-      return label === undefined ? { key } : { key, label: label.text };
-    },
-  };
-}
 
-async function countTraits(trait: keyof Traits, counted: readonly Counted[]): Promise<Counts> {
-  const byNumber = new Uint32Array(256);
-  for (const { of, docs } of counted)
-    await eachBlock(
-      docs,
-      (block) => of.traitsIn(block),
-      (traits, docs) => {
-        for (let i = 0; i < docs.length; i++) byNumber[traits[docs[i]!]!]!++;
-      },
+  /** Also by a piece in which one is not counted: that may have its newest name. */
+  #namesOf(keys: readonly string[]): BucketName[] {
+    if (this.#column !== 'actor') return keys.map((key) => ({ key }));
+    const labels = new Map<string, { text: string; index: number }>(
+      keys.map((key) => [key, { text: '', index: -1 }]),
     );
-  const counts = new Map<string, number>();
-  for (const [number, traits] of ALL_TRAITS.entries()) {
-    const count = byNumber[number]!;
-    if (count > 0) counts.set(traits[trait], (counts.get(traits[trait]) ?? 0) + count);
+    for (const { firstIndex, values } of this.#pieces)
+      for (const { text, label, openLabel } of values) {
+        const own = this.#knowsSecrets ? label : openLabel;
+        const newest = own === undefined ? undefined : labels.get(text);
+        if (newest === undefined || firstIndex + own!.doc <= newest.index) continue;
+        newest.text = own!.text;
+        newest.index = firstIndex + own!.doc;
+      }
+    return keys.map((key) => {
+      const { text, index } = labels.get(key)!;
+      return index < 0 ? { key } : { key, label: text };
+    });
   }
-  return { counts, nameOf: (value) => ({ key: String(value) }) };
 }
 
-async function countTimes(unitMs: number, counted: readonly Counted[]): Promise<Map<number, number>> {
-  const counts = new Map<number, number>();
-  for (const { of, docs } of counted) {
+class TraitCounting implements Counting {
+  readonly #trait: keyof Traits;
+  readonly #byNumber = new Uint32Array(256);
+
+  constructor(trait: keyof Traits) {
+    this.#trait = trait;
+  }
+
+  begin(): void {}
+
+  read(of: Searched, block: number): Awaitable<ArrayLike<number>> {
+    return of.traitsIn(block);
+  }
+
+  count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {
+    const byNumber = this.#byNumber;
+    for (let i = 0; i < count; i++) byNumber[block[docs[i]!]!]!++;
+  }
+
+  counted(): Counts {
+    const counts = new Map<string, number>();
+    for (const [number, traits] of ALL_TRAITS.entries()) {
+      const count = this.#byNumber[number]!;
+      const value = traits[this.#trait];
+      if (count > 0) counts.set(value, (counts.get(value) ?? 0) + count);
+    }
+    return { counts, namesOf: (values) => values.map((key) => ({ key: String(key) })) };
+  }
+}
+
+class TimeCounting implements Counting {
+  readonly #unitMs: number;
+  readonly #nameOf: (unit: number) => BucketName;
+  readonly #counts = new Map<number, number>();
+
+  constructor(unitMs: number, nameOf: (unit: number) => BucketName) {
+    this.#unitMs = unitMs;
+    this.#nameOf = nameOf;
+  }
+
+  begin(): void {}
+
+  read(of: Searched, block: number): Awaitable<ArrayLike<number>> {
+    return of.numbers('atMs', block);
+  }
+
+  count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {
     // Most docs are of the unit of the one before.
     let last = NaN;
     let run = 0;
-    const flush = () => {
-      if (run > 0) counts.set(last, (counts.get(last) ?? 0) + run);
-      run = 0;
-    };
-    await eachBlock(
-      docs,
-      (block) => of.numbers('atMs', block),
-      (atMs, docs) => {
-        for (let i = 0; i < docs.length; i++) {
-          const unit = Math.floor(atMs[docs[i]!]! / unitMs);
-          if (unit !== last) {
-            flush();
-            last = unit;
-          }
-          run++;
-        }
-      },
-    );
-    flush();
+    for (let i = 0; i < count; i++) {
+      const unit = Math.floor(block[docs[i]!]! / this.#unitMs);
+      if (unit !== last) {
+        this.#add(last, run);
+        last = unit;
+        run = 0;
+      }
+      run++;
+    }
+    this.#add(last, run);
   }
-  return counts;
-}
 
-/** All blocks that the docs are in are read at once; each is visited with the places of its docs in it. */
-async function eachBlock<T>(
-  docs: DocSet,
-  read: (block: number) => Awaitable<T>,
-  visit: (block: T, docs: Uint32Array) => void,
-): Promise<void> {
-  const list = docs.list();
-  const ends: { readonly number: number; readonly end: number }[] = [];
-  for (let at = 0; at < list.length; ) {
-    const number = Math.floor(list[at]! / COLUMN_DOCS);
-    const end = at + lowerBound(list.subarray(at, at + COLUMN_DOCS), (number + 1) * COLUMN_DOCS);
-    ends.push({ number, end });
-    at = end;
+  counted(): Counts {
+    const namesOf = (units: readonly (string | number)[]) =>
+      units.map((unit) => this.#nameOf(unit as number));
+    return { counts: this.#counts, namesOf };
   }
-  const blocks = await allOf(ends.map(({ number }) => read(number)));
-  let from = 0;
-  for (const [i, { number, end }] of ends.entries()) {
-    const first = number * COLUMN_DOCS;
-    visit(
-      blocks[i]!,
-      list.subarray(from, end).map((doc) => doc - first),
-    );
-    from = end;
+
+  #add(unit: number, count: number): void {
+    if (count > 0) this.#counts.set(unit, (this.#counts.get(unit) ?? 0) + count);
   }
 }

@@ -21,8 +21,8 @@ export interface Row {
   readonly eventId: string;
 }
 
-/** What rows are compared by. */
-type Key = Pick<Row, 'atMs' | 'atNs' | 'action' | 'eventId'> & { readonly index: number };
+/** What rows are compared by, and their indexes after that. */
+type Key = Pick<Row, 'atMs' | 'atNs' | 'action' | 'eventId'>;
 
 const GATHERED_MAX = 4096;
 const WALKED = 512;
@@ -52,22 +52,23 @@ export class RowOrder {
   }
 
   compare(a: Row, b: Row): number {
-    return this.#compareKeys({ ...a, index: indexOf(a) }, { ...b, index: indexOf(b) });
+    return this.#compareKeys(a, indexOf(a), b, indexOf(b));
   }
 
-  isBeyond(row: Row, place: SortKey | undefined): boolean {
-    if (place === undefined) return true;
-    const { atMs, atNs, action, eventId, index } = place;
-    const key = { atMs, atNs, action: termOf(action), eventId: eventIdTerm(eventId), index };
-    return this.#compareKeys({ ...row, index: indexOf(row) }, key) > 0;
+  /** Those that lie beyond a place. */
+  beyond(rows: readonly Row[], place: SortKey | undefined): readonly Row[] {
+    if (place === undefined) return rows;
+    const key = { ...place, action: termOf(place.action), eventId: eventIdTerm(place.eventId) };
+    return rows.filter((row) => this.#compareKeys(row, indexOf(row), key, place.index) > 0);
   }
 
-  #compareKeys(a: Key, b: Key): number {
+  /** Rows are compared so often that nothing is made of them here. */
+  #compareKeys(a: Key, aIndex: number, b: Key, bIndex: number): number {
     for (const { field, isDescending } of this.steps) {
       const order = compareField(field, a, b);
       if (order !== 0) return isDescending ? -order : order;
     }
-    return this.isIndexDescending ? b.index - a.index : a.index - b.index;
+    return this.isIndexDescending ? bIndex - aIndex : aIndex - bIndex;
   }
 }
 
@@ -81,7 +82,8 @@ function eventIdTerm(eventId: string): string {
 
 function compareField(field: OrderStep['field'], a: Key, b: Key): number {
   if (field === 'timestamp') return a.atMs - b.atMs || a.atNs - b.atNs;
-  const [left, right] = field === 'action' ? [a.action, b.action] : [a.eventId, b.eventId];
+  const left = field === 'action' ? a.action : a.eventId;
+  const right = field === 'action' ? b.action : b.eventId;
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
@@ -115,7 +117,7 @@ async function* walk(
 /** All of them. */
 async function sortedRows({ of, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
   const rows = await readRows(of, docs, order);
-  return rows.filter((row) => order.isBeyond(row, beyond)).sort((a, b) => order.compare(a, b));
+  return order.beyond(rows, beyond).toSorted((a, b) => order.compare(a, b));
 }
 
 /** One action after the other, and of each what the other steps say. */
@@ -161,8 +163,7 @@ async function* walkOrder(
   let found: number[] = [];
   let portion = WALKED;
   for await (const stretch of stretchesOf(walked, name, isDescending)) {
-    for (const doc of stretch) {
-      if (!docs.has(doc)) continue;
+    for (const doc of docs.among(stretch)) {
       if (found.push(doc) < portion) continue;
       const rows = await sortedRows(walked, found);
       // The next ones may be of the same time, and come before these.

@@ -11,6 +11,8 @@ export class DocSet {
   readonly count: number;
   readonly #list: Uint32Array | undefined;
   readonly #bits: Uint32Array | undefined;
+  /** Of a list, once they were needed. */
+  #bitsOfList: Uint32Array | undefined;
 
   private constructor(
     docs: number,
@@ -38,9 +40,7 @@ export class DocSet {
   /** From the lowest. The list is the set's from now on. */
   static ofList(docs: number, list: Uint32Array): DocSet {
     if (list.length * DENSE <= docs) return new DocSet(docs, list.length, list, undefined);
-    const bits = bitsFor(docs);
-    for (const doc of list) bits[doc >>> 5]! |= 1 << (doc & 31);
-    return new DocSet(docs, list.length, undefined, bits);
+    return new DocSet(docs, list.length, undefined, bitsOf(docs, list));
   }
 
   /** The bits are the set's from now on. */
@@ -55,6 +55,46 @@ export class DocSet {
     if (this.#bits !== undefined) return (this.#bits[doc >>> 5]! & (1 << (doc & 31))) !== 0;
     const list = this.#list!;
     return list[lowerBound(list, doc)] === doc;
+  }
+
+  /** Of these docs the ones that are in the set, in the order in which they come. */
+  among(docs: Uint32Array): Uint32Array {
+    const bits = this.#asBits();
+    const found = new Uint32Array(docs.length);
+    let count = 0;
+    for (let i = 0; i < docs.length; i++) {
+      const doc = docs[i]!;
+      if ((bits[doc >>> 5]! & (1 << (doc & 31))) !== 0) found[count++] = doc;
+    }
+    return found.subarray(0, count);
+  }
+
+  /** The numbers of the blocks, of so many docs each, that have any of them. `docs` is a multiple of 32. */
+  blocks(docs: number): number[] {
+    const bits = this.#asBits();
+    const words = docs / WORD_BITS;
+    const numbers: number[] = [];
+    for (let number = 0; number * words < bits.length; number++) {
+      const end = Math.min(bits.length, (number + 1) * words);
+      let at = number * words;
+      while (at < end && bits[at] === 0) at++;
+      if (at < end) numbers.push(number);
+    }
+    return numbers;
+  }
+
+  /** The docs of one such block, which has as many as `into` has room for, each by its place there; gives how many. */
+  inBlock(number: number, into: Uint16Array): number {
+    const bits = this.#asBits();
+    const first = (number * into.length) / WORD_BITS;
+    const end = Math.min(bits.length, first + into.length / WORD_BITS);
+    let count = 0;
+    for (let i = first; i < end; i++) {
+      const before = (i - first) * WORD_BITS;
+      for (let word = bits[i]!; word !== 0; word &= word - 1)
+        into[count++] = before + 31 - Math.clz32(word & -word);
+    }
+    return count;
   }
 
   /** From the lowest. */
@@ -98,10 +138,7 @@ export class DocSet {
   }
 
   #asBits(): Uint32Array {
-    if (this.#bits !== undefined) return this.#bits;
-    const bits = bitsFor(this.docs);
-    for (const doc of this.#list!) bits[doc >>> 5]! |= 1 << (doc & 31);
-    return bits;
+    return this.#bits ?? (this.#bitsOfList ??= bitsOf(this.docs, this.#list!));
   }
 }
 
@@ -134,6 +171,12 @@ export class DocSetBuilder {
 
 function bitsFor(docs: number): Uint32Array {
   return new Uint32Array(Math.ceil(docs / WORD_BITS));
+}
+
+function bitsOf(docs: number, list: Uint32Array): Uint32Array {
+  const bits = bitsFor(docs);
+  for (let i = 0; i < list.length; i++) bits[list[i]! >>> 5]! |= 1 << (list[i]! & 31);
+  return bits;
 }
 
 function bitCount(words: Uint32Array): number {
