@@ -1,9 +1,11 @@
 // An event as the index reads it from a row of the log, whatever the database.
 
+import type { TenantId } from '@tallystick/contract';
 import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
 import type { Content, EventFields } from '../../events/show.ts';
 import type { QueriedEvent } from '../../query/queried-event.ts';
 import { instant } from '../../runtime/clock.ts';
+import type { StoredEvent } from '../../streams/log.ts';
 import { blobOf, textIn } from '../rows/columns.ts';
 
 /** Not looked into yet. The row has entry, tenant_id, stream_id, and text1 and text2 as texts, null once they are removed. */
@@ -50,4 +52,12 @@ export function eventStillIn(row: EventRow): QueriedEvent | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The same of one that was read to be shown; undefined where nothing of it may be. */
+export function eventOf(tenant: TenantId, stored: StoredEvent): QueriedEvent | undefined {
+  const { index, entry, streamId, content } = stored;
+  if (content === undefined || !('texts' in content)) return undefined;
+  const [text1, text2] = content.texts;
+  return eventStillIn({ index, row: { entry, text1, text2, tenant_id: tenant, stream_id: streamId } });
 }

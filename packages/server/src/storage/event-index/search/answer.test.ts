@@ -5,10 +5,12 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Found, Question } from '../../../events/event-index.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
+import { parseQuery } from '../../../query/query-parser.ts';
 import { question, said } from '../testing/any-question.ts';
 import { expectedOf, questionOf, requireSame } from '../testing/plain-definition.ts';
 import { Answerer } from './answer.ts';
 import type { Searched } from '../segments/searched.ts';
+import { Segment } from '../segments/segment.ts';
 import { chunkOf, segmentOf } from '../testing/memory-pieces.ts';
 import { eventsOf } from '../testing/searched-events.ts';
 
@@ -31,6 +33,7 @@ async function find(
   pieces: readonly Searched[],
   asked: Partial<Question>,
   gatheredMax?: number,
+  totalMax?: number,
 ): Promise<Found> {
   const read = (indexes: readonly number[]) =>
     new Map(indexes.flatMap((index) => (events[index] ? [[index, events[index]] as const] : [])));
@@ -45,11 +48,12 @@ async function find(
         events: new Map(indexes.map((index) => [index, { index } as never])),
         readCount: indexes.length,
       }),
+      queried: ({ index }) => events[index],
     },
     deadline,
     gatheredMax,
   );
-  return { ...(await answerer.answer()), state: undefined as never };
+  return { ...(await answerer.answer(totalMax)), state: undefined as never };
 }
 
 test('finds what the plain definition finds, in its order and as many, for every reader, query and filter', async () => {
@@ -113,4 +117,24 @@ test('events whose content is removed are found by no question', async () => {
     requireSame(expected, await find(events, pieces, asked), asked);
     requireSame(expected, await find(events, pieces, asked, 0), asked);
   }
+});
+
+test('where the newest pieces decide page and total, no other one is searched', async () => {
+  const events = eventsOf(
+    Array.from({ length: 40 }, (_, i) => ({
+      ...fc.sample(said, 1)[0]!,
+      timestamp: new Date(Date.UTC(2026, 0, 1, 0, i)).toISOString(),
+      kind: 'Event' as const,
+      classification: 'Public' as const,
+      payload: { note: i % 2 === 0 ? 'a late refund' : 'a refund, late' },
+    })),
+  );
+  const pieces = [0, 10, 20, 30].map((from) => {
+    const piece = segmentOf(events.slice(from, from + 10), from);
+    return from >= 20 ? piece : new Segment(piece.footer, { read: () => assert.fail('it was searched') });
+  });
+  const asked = { query: parseQuery('"late refund"').query!, rowsMax: 4, isScored: false };
+  const found = await find(events, pieces, asked, undefined, 8);
+  assert.deepEqual([found.total, found.events.map(({ place }) => place.index)], [9, [38, 36, 34, 32]]);
+  await assert.rejects(find(events, pieces, asked, undefined, 10), /it was searched/);
 });

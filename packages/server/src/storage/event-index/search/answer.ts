@@ -10,9 +10,20 @@ import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { aggregate } from './aggregate.ts';
 import { DocSet } from '../segments/doc-set.ts';
-import { findIn, newestOf, pageOf, type PieceFound, placesOf, type PlacedRow, totalOf } from './find.ts';
+import {
+  allFound,
+  findIn,
+  type FoundThere,
+  newestOf,
+  pageOf,
+  type PieceFound,
+  placesOf,
+  type PlacedRow,
+  totalOf,
+} from './find.ts';
 import { Looker, type ReadEvents } from './look.ts';
-import { type Plan, planOf } from './plan.ts';
+import { type Plan, withoutPlaces } from './plan.ts';
+import { planOf } from './planner.ts';
 import type { Searched } from '../segments/searched.ts';
 import { withoutRemoved } from './without-removed.ts';
 
@@ -25,6 +36,8 @@ export interface SearchedLog {
   stored(
     indexes: readonly number[],
   ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }>;
+  /** One of those as it is searched; undefined where it has no content that is what was hashed. */
+  queried(stored: StoredEvent): QueriedEvent | undefined;
 }
 
 /** Throws when the time for a search is over. */
@@ -62,7 +75,7 @@ export class Answerer {
 
   async answer(totalMax = LIMITS.listExactTotalMax): Promise<Omit<Found, 'state'>> {
     const { query, filters, isScored, aggregations } = this.#question;
-    const found = await findIn(this.#pieces, this.#planOf(query, filters), this.#deadline);
+    const found = findIn(this.#pieces, this.#planOf(query, filters), this.#deadline);
     const total = await totalOf(found, this.#looker, totalMax);
     const weighed = isScored ? await this.#weigh() : [];
     const rows = await this.#page(found, weighed);
@@ -104,7 +117,6 @@ export class Answerer {
   ): Promise<{ readonly events: FoundEvent[]; readonly isCut: boolean }> {
     const indexes = rows.map(({ place }) => place.index);
     const { events, readCount } = await this.#log.stored(indexes);
-    const seen = weighed.length === 0 ? undefined : await this.#seen(indexes.slice(0, readCount));
     const found = rows.flatMap(({ place }) => {
       const stored = events.get(place.index);
       if (stored === undefined) return [];
@@ -113,7 +125,7 @@ export class Answerer {
         {
           place,
           stored,
-          ...this.#rate(seen?.get(place.index), weighed),
+          ...this.#rate(stored, weighed),
         },
       ];
     });
@@ -122,12 +134,11 @@ export class Answerer {
     return { events: found, isCut: readCount < rows.length || isMissing };
   }
 
-  #rate(
-    event: QueriedEvent | undefined,
-    weighed: readonly WeighedTerm[],
-  ): Pick<FoundEvent, 'score' | 'highlights'> {
+  #rate(stored: StoredEvent, weighed: readonly WeighedTerm[]): Pick<FoundEvent, 'score' | 'highlights'> {
     if (weighed.length === 0) return { score: undefined, highlights: undefined };
-    if (event === undefined) return { score: 0, highlights: undefined };
+    const queried = this.#log.queried(stored);
+    if (queried === undefined) return { score: 0, highlights: undefined };
+    const event = seenBy(queried, this.#question.sight);
     return { score: scoreOf(weighed, event), highlights: highlightsOf(this.#question.query, event) };
   }
 
@@ -137,11 +148,11 @@ export class Answerer {
     return new Map([...events].map(([index, event]) => [index, seenBy(event, this.#question.sight)]));
   }
 
-  /** How rare the words of the query are among what this reader may search. */
+  /** How rare the words of the query are among what this reader may search; those of a phrase wherever they stand. */
   async #weigh(): Promise<WeighedTerm[]> {
     const { query } = this.#question;
     const countOf = async (plan: Plan) => {
-      const found = await findIn(this.#pieces, plan, this.#deadline);
+      const found = await allFound(findIn(this.#pieces, plan, this.#deadline));
       return found.reduce((sum, { possible }) => sum + possible.count, 0);
     };
     const counts = new Map<string, number>();
@@ -149,19 +160,20 @@ export class Answerer {
     weighTerms(query, (term) => terms.push(term), 0);
     for (const term of terms) {
       const key = JSON.stringify(term);
-      if (!counts.has(key)) counts.set(key, await countOf(this.#planOf(term, {})));
+      if (!counts.has(key)) counts.set(key, await countOf(withoutPlaces(this.#planOf(term, {}))));
     }
     const all = await countOf(this.#planOf(EVERYTHING, {}));
     return weighTerms(query, (term) => counts.get(JSON.stringify(term))!, all);
   }
 
-  async #aggregate(found: readonly PieceFound[]) {
+  async #aggregate(pieces: readonly PieceFound[]) {
     const { aggregations, sight } = this.#question;
     const max = LIMITS.aggregationExactMatchesMax;
+    const found = await allFound(pieces);
     const isExact = found.every(({ sure, possible }) => sure === possible);
     const counted = isExact
       ? found.map(({ of, sure }) => ({ of, docs: sure }))
-      : this.#gathered(found, await newestOf(found, this.#looker, max + 1));
+      : this.#gathered(found, await newestOf(pieces, this.#looker, max + 1));
     const count = counted.reduce((sum, { docs }) => sum + docs.count, 0);
     return {
       aggregations: await aggregate(counted, aggregations, sight.visible.includes('Secret')),
@@ -169,7 +181,7 @@ export class Answerer {
     };
   }
 
-  #gathered(found: readonly PieceFound[], rows: readonly { readonly of: Searched; readonly doc: number }[]) {
+  #gathered(found: readonly FoundThere[], rows: readonly { readonly of: Searched; readonly doc: number }[]) {
     const byPiece = Map.groupBy(rows, ({ of }) => of);
     return found.map(({ of }) => {
       const docs = (byPiece.get(of) ?? []).map(({ doc }) => doc).sort((a, b) => a - b);

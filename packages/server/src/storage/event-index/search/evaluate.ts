@@ -5,7 +5,7 @@ import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { DocSet, DocSetBuilder } from '../segments/doc-set.ts';
 import { findPhrase } from './phrase.ts';
 import { eventIdAt, positionOf } from './positions.ts';
-import type { NumberPlan, Plan, RunPlan, TimePlan } from './plan.ts';
+import { hasPhrase, type NumberPlan, type Plan, type RunPlan, type TimePlan } from './plan.ts';
 import type { Searched, TermEntry } from '../segments/searched.ts';
 import { COLUMN_DOCS } from '../segments/segment-format.ts';
 import { isWholeKey, placeOf, type Section, spellingOf, traitsTerm } from '../segments/terms.ts';
@@ -17,8 +17,21 @@ export interface Finding {
   readonly possible: DocSet;
 }
 
-/** `check` throws when the time for the search is over. */
-export async function evaluate(plan: Plan, segment: Searched, check: () => void): Promise<Finding> {
+/** Where a plan is evaluated. */
+interface Within {
+  readonly segment: Searched;
+  /** Throws when the time for the search is over. */
+  readonly check: () => void;
+  /** Of other docs it does not matter whether they are found. */
+  readonly among: DocSet;
+}
+
+export function evaluate(plan: Plan, segment: Searched, check: () => void): Promise<Finding> {
+  return findingOf(plan, { segment, check, among: DocSet.all(segment.docs) });
+}
+
+async function findingOf(plan: Plan, within: Within): Promise<Finding> {
+  const { segment, check, among } = within;
   check();
   switch (plan.of) {
     case 'All':
@@ -26,18 +39,17 @@ export async function evaluate(plan: Plan, segment: Searched, check: () => void)
     case 'None':
       return exactly(DocSet.none(segment.docs));
     case 'And':
-      return combined(await evaluateAll(plan.plans, segment, check), (a, b) => a.and(b));
+      return intersection(plan.plans, within);
     case 'Or':
-      return combined(await evaluateAll(plan.plans, segment, check), (a, b) => a.or(b));
+      return combined(await findingsOf(plan.plans, within), (a, b) => a.or(b));
     case 'Not': {
-      const { sure, possible } = await evaluate(plan.plan, segment, check);
+      const { sure, possible } = await findingOf(plan.plan, within);
       return sure === possible ? exactly(sure.not()) : { sure: possible.not(), possible: sure.not() };
     }
     case 'Between': {
-      const [{ sure }, { possible }] = await Promise.all([
-        evaluate(plan.sure, segment, check),
-        evaluate(plan.possible, segment, check),
-      ]);
+      const found = await findingsOf([plan.sure, plan.possible], within);
+      const sure = found[0]!.sure.and(among);
+      const possible = found[1]!.possible.and(among);
       return sure.count === possible.count ? exactly(possible) : { sure, possible };
     }
     case 'Term':
@@ -50,7 +62,7 @@ export async function evaluate(plan: Plan, segment: Searched, check: () => void)
       );
     case 'Phrase':
       return exactly(
-        await inSections(plan.sections, segment, (section) => findPhrase(segment, section, plan)),
+        await inSections(plan.sections, segment, (section) => findPhrase(segment, section, plan, among)),
       );
     case 'Number':
       return docsWithNumber(segment, plan);
@@ -69,8 +81,19 @@ function exactly(docs: DocSet): Finding {
   return { sure: docs, possible: docs };
 }
 
-function evaluateAll(plans: readonly Plan[], segment: Searched, check: () => void): Promise<Finding[]> {
-  return Promise.all(plans.map((plan) => evaluate(plan, segment, check)));
+function findingsOf(plans: readonly Plan[], within: Within): Promise<Finding[]> {
+  return Promise.all(plans.map((plan) => findingOf(plan, within)));
+}
+
+/** Phrases are looked for last, and only where all else is found: they take the longest. */
+async function intersection(plans: readonly Plan[], within: Within): Promise<Finding> {
+  const both = (a: DocSet, b: DocSet) => a.and(b);
+  const { true: phrases = [], false: others = [] } = Object.groupBy(plans, (plan) => `${hasPhrase(plan)}`);
+  if (others.length === 0) return combined(await findingsOf(phrases, within), both);
+  const found = combined(await findingsOf(others, within), both);
+  const among = within.among.and(found.possible);
+  if (phrases.length === 0 || among.count === 0) return found;
+  return combined([found, ...(await findingsOf(phrases, { ...within, among }))], both);
 }
 
 function combined(findings: readonly Finding[], combine: (a: DocSet, b: DocSet) => DocSet): Finding {

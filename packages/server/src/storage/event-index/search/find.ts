@@ -4,42 +4,77 @@ import { eventIdText } from '@tallystick/evidence';
 import type { OrderStep, Question, SortKey } from '../../../events/event-index.ts';
 import type { Stopping } from './answer.ts';
 import { textOfTerm } from '../segments/bytes.ts';
-import { DocSet } from '../segments/doc-set.ts';
-import { evaluate } from './evaluate.ts';
+import type { DocSet } from '../segments/doc-set.ts';
+import { evaluate, type Finding } from './evaluate.ts';
 import type { Looker } from './look.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { Plan } from './plan.ts';
 import { indexOf, readRows, type Row, RowOrder } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 
-/** What a plan finds in one piece. What lies between the two sets is looked at when it matters. */
-export interface PieceFound {
+/** So many times as many docs are searched as would do if those that match were spread evenly. */
+const SPARE = 1.2;
+
+/** What a plan finds in one piece, when that is needed: often the newest ones are enough. */
+export class PieceFound {
   readonly of: Searched;
-  readonly sure: DocSet;
-  readonly possible: DocSet;
+  readonly #find: () => Promise<Finding>;
+  #finding: Promise<Finding> | undefined;
+
+  constructor(of: Searched, find: () => Promise<Finding>) {
+    this.of = of;
+    this.#find = find;
+  }
+
+  /** What lies between the two sets is looked at when it matters. */
+  finding(): Promise<Finding> {
+    return (this.#finding ??= this.#find());
+  }
 }
 
-export async function findIn(
-  pieces: readonly Searched[],
-  plan: Plan,
-  stopping: Stopping,
-): Promise<PieceFound[]> {
+export function findIn(pieces: readonly Searched[], plan: Plan, stopping: Stopping): PieceFound[] {
   const check = () => stopping.throwIfPassed();
-  return Promise.all(pieces.map(async (of) => ({ of, ...(await evaluate(plan, of, check)) })));
+  return pieces.map((of) => new PieceFound(of, () => evaluate(plan, of, check)));
+}
+
+/** What is found in a piece. */
+export interface FoundThere extends Finding {
+  readonly of: Searched;
+}
+
+/** At once, so that all blocks that this needs are read together. */
+export function allFound(pieces: readonly PieceFound[]): Promise<FoundThere[]> {
+  return Promise.all(pieces.map(async (piece) => ({ of: piece.of, ...(await piece.finding()) })));
 }
 
 /** Of all pieces together: exact up to the limit, one more past it. */
-export async function totalOf(found: readonly PieceFound[], looker: Looker, limit: number): Promise<number> {
-  let total = found.reduce((sum, { sure }) => sum + sure.count, 0);
-  for (const { of, sure, possible } of newestFirst(found)) {
-    if (total > limit) break;
+export async function totalOf(pieces: readonly PieceFound[], looker: Looker, limit: number): Promise<number> {
+  let total = 0;
+  const found: FoundThere[] = [];
+  const left = newestFirst(pieces);
+  for (let docs = limit + 1; left.length > 0; ) {
+    found.push(...(await allFound(taken(left, docs))));
+    total = found.reduce((sum, { sure }) => sum + sure.count, 0);
+    if (total > limit) return limit + 1;
+    // As many as are likely to be enough.
+    const seen = found.reduce((sum, { of }) => sum + of.docs, 0);
+    docs = ((SPARE * seen) / total) * (limit + 1 - total);
+  }
+  for (const { of, sure, possible } of found) {
     if (sure === possible) continue;
     for await (const docs of looker.passing(of, possible.minus(sure).list().toReversed())) {
       total += docs.length;
-      if (total > limit) break;
+      if (total > limit) return limit + 1;
     }
   }
-  return Math.min(total, limit + 1);
+  return total;
+}
+
+/** Takes the first pieces, until they have so many docs together. */
+function taken(left: PieceFound[], docs: number): PieceFound[] {
+  let count = 0;
+  for (let sum = 0; count < left.length && sum < docs; count++) sum += left[count]!.of.docs;
+  return left.splice(0, Math.max(1, count));
 }
 
 function newestFirst<P extends { readonly of: Searched }>(pieces: readonly P[]): P[] {
@@ -56,8 +91,15 @@ export async function pageOf(
   gatheredMax?: number,
 ): Promise<PlacedRow[]> {
   const order = new RowOrder(steps, direction, gatheredMax);
-  const sureOf = new Map(found.map(({ of, sure }) => [of, sure]));
-  const pieces = found.map(({ of, possible }) => ({ of, docs: possible }));
+  const sureOf = new Map<Searched, DocSet>();
+  const pieces = found.map((piece) => ({
+    of: piece.of,
+    async docs() {
+      const { sure, possible } = await piece.finding();
+      sureOf.set(piece.of, sure);
+      return possible;
+    },
+  }));
   const page: Row[] = [];
   let waiting: Row[] = [];
   const lookAtWaiting = async () => {
@@ -113,12 +155,14 @@ export async function newestOf(
   limit: number,
 ): Promise<Pick<Row, 'of' | 'doc'>[]> {
   const newest: Pick<Row, 'of' | 'doc'>[] = [];
-  for (const { of, sure, possible } of newestFirst(found)) {
-    const docs = possible.list().toReversed();
-    for await (const passing of looker.passing(of, docs, sure)) {
-      newest.push(...passing.map((doc) => ({ of, doc })));
-      if (newest.length >= limit) return newest.slice(0, limit);
+  const left = newestFirst(found);
+  for (let docs = limit; left.length > 0; docs = Infinity)
+    for (const { of, sure, possible } of await allFound(taken(left, docs))) {
+      const docs = possible.list().toReversed();
+      for await (const passing of looker.passing(of, docs, sure)) {
+        newest.push(...passing.map((doc) => ({ of, doc })));
+        if (newest.length >= limit) return newest.slice(0, limit);
+      }
     }
-  }
   return newest;
 }

@@ -6,10 +6,10 @@ import type { DocSet } from '../segments/doc-set.ts';
 import { type Row, type RowOrder, rowsIn } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 
-/** The docs of a piece that may be shown. */
+/** The docs of a piece that may be shown, found when it is opened. */
 export interface FoundIn {
   readonly of: Searched;
-  readonly docs: DocSet;
+  docs(): Promise<DocSet>;
 }
 
 interface Open {
@@ -28,7 +28,9 @@ export async function* mergedRows(
   const isDescending = step?.isDescending ?? false;
   const boundOf = ({ of }: FoundIn) => (isByTime ? (isDescending ? -of.maxMs : of.minMs) : -Infinity);
   // The last of them is opened first.
-  const closed = pieces.filter(({ docs }) => docs.count > 0).sort((a, b) => boundOf(b) - boundOf(a));
+  const closed = pieces.toSorted((a, b) => boundOf(b) - boundOf(a));
+  // All are opened then, and together they read their blocks at once.
+  if (!isByTime) await Promise.all(pieces.map((piece) => piece.docs()));
   const open: Open[] = [];
   const placeOf = ({ rows, at }: Open) => (isDescending ? -rows[at]!.atMs : rows[at]!.atMs);
   const mayBeNext = (piece: FoundIn | undefined, best: Open | undefined) =>
@@ -36,7 +38,10 @@ export async function* mergedRows(
   for (;;) {
     let best = bestOf(open, order);
     while (mayBeNext(closed.at(-1), best)) {
-      const { of, docs } = closed.pop()!;
+      const piece = closed.pop()!;
+      const { of } = piece;
+      const docs = await piece.docs();
+      if (docs.count === 0) continue;
       const opened = { rest: rowsIn(of, docs, order, beyond), rows: [], at: 0 };
       if (await advance(opened)) open.push(opened);
       best = bestOf(open, order);

@@ -1,36 +1,10 @@
-// From what is asked to what a segment is asked. A plan says for each doc that it is found, that it is not, or that only the
-// event itself can tell: `Between` gives what is found for sure, and what may be.
+// What a segment is asked. A plan says for each doc that it is found, that it is not, or that only the event itself can tell:
+// `Between` gives what is found for sure, and what may be.
 
-import type { Classification, SearchFilters } from '@tallystick/contract';
-import { eventIdBytes } from '@tallystick/evidence';
-import type { IndexSight } from '../../../policies/sight.ts';
-import { type FactName, ruleOf } from '../../../query/fields.ts';
-import { foldText } from '../../../query/fold.ts';
-import type { Comparison, ContentPath, Field, Operator, Query, Value } from '../../../query/query.ts';
-import { numberIn } from '../../../query/query-term.ts';
-import { type Phrase, phraseOf } from '../../../query/tokens.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
-import { isAscii, termOf } from '../segments/bytes.ts';
-import {
-  ALL_TRAITS,
-  escapeEnds,
-  FACT_LETTERS,
-  factKey,
-  factPrefix,
-  keysOf,
-  NAME_LETTERS,
-  namePrefix,
-  NULL_AT,
-  numberPrefix,
-  OPTIONAL_FACTS,
-  pathText,
-  PRESENCE,
-  type Section,
-  type Traits,
-  valuePrefix,
-  WORD,
-} from '../segments/terms.ts';
-import { DAY_MS, type Moment, momentOf } from '../segments/times.ts';
+import type { Operator } from '../../../query/query.ts';
+import type { Section } from '../segments/terms.ts';
+import type { Moment } from '../segments/times.ts';
 
 export type Plan =
   | { readonly of: 'All' }
@@ -45,6 +19,7 @@ export type Plan =
   | NumberPlan
   | TimePlan
   | { readonly of: 'Traits'; readonly numbers: readonly number[] }
+  /** Docs of these parts of the log. */
   | { readonly of: 'Within'; readonly spans: readonly IndexSpan[] }
   | { readonly of: 'EventId'; readonly first: string; readonly last: string };
 
@@ -92,292 +67,8 @@ export interface TimePlan {
   readonly to?: Moment | undefined;
 }
 
-const ALL: Plan = { of: 'All' };
-const NONE: Plan = { of: 'None' };
-
-/** Content of these is found by whole words only. */
-const SEALED: readonly Classification[] = ['Confidential', 'Secret'];
-
-/** What a question asks for, with all that this reader may not see left out. */
-export function planOf(query: Query, filters: SearchFilters, sight: IndexSight): Plan {
-  const planner = new Planner(sight);
-  return and([planner.visible(filters), planner.filters(filters), planner.query(query)]);
-}
-
-class Planner {
-  readonly #visible: readonly Classification[];
-  readonly #content: readonly Classification[];
-  readonly #openContent: readonly Classification[];
-
-  constructor({ visible, whole }: IndexSight) {
-    this.#visible = visible;
-    this.#content = whole;
-    this.#openContent = this.#content.filter((each) => !SEALED.includes(each));
-  }
-
-  visible({ kinds, classifications }: SearchFilters): Plan {
-    const asked = kinds?.length ? kinds : ['Event'];
-    const numbers = traitsWith(
-      ({ kind, classification }) =>
-        asked.includes(kind) &&
-        this.#visible.includes(classification) &&
-        (!classifications?.length || classifications.includes(classification)),
-    );
-    // Also where all are asked for: docs without content have none.
-    return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
-  }
-
-  filters(filters: SearchFilters): Plan {
-    const { actorTypes, outcomes, timeRange } = filters;
-    return and([
-      facts(['actor.userId', 'actor.serviceId'], filters.actorIds),
-      facts(['action'], filters.actions),
-      facts(['resource.resourceType'], filters.resourceTypes),
-      facts(['resource.resourceId'], filters.resourceIds),
-      facts(['streamId'], filters.streamIds, false),
-      any(filters.correlationIds, (id) => foldedFact('correlationId', foldText(id))),
-      traits(
-        ({ actorType, outcome }) =>
-          (!actorTypes?.length || actorTypes.includes(actorType)) &&
-          (!outcomes?.length || outcomes.includes(outcome)),
-      ),
-      timeRange === undefined
-        ? ALL
-        : {
-            of: 'Time',
-            column: 'timestamp',
-            from: timeRange.from === undefined ? undefined : momentOf(timeRange.from),
-            to: timeRange.to === undefined ? undefined : momentOf(timeRange.to),
-          },
-    ]);
-  }
-
-  query(query: Query): Plan {
-    switch (query.kind) {
-      case 'And':
-        return and(query.of.map((part) => this.query(part)));
-      case 'Or':
-        return or(query.of.map((part) => this.query(part)));
-      case 'Not':
-        return not(this.query(query.of));
-      case 'Text':
-        return this.#words(phraseOf(query.text, query.prefix), ['facts', ...this.#content]);
-      case 'Value':
-        return this.#value(query);
-      case 'Comparison':
-        return this.#comparison(query);
-      case 'Existence':
-        return this.#existence(query.field);
-    }
-  }
-
-  /** Side by side in one value. */
-  #words(phrase: Phrase, sections: readonly Section[]): Plan {
-    const read = phrase.prefix
-      ? sections.filter((each) => !SEALED.includes(each as Classification))
-      : sections;
-    return phraseIn(read, WORD, phrase);
-  }
-
-  #value(term: Value): Plan {
-    const { name, path } = term.field;
-    if (path !== undefined) return this.#valueAt(term, path);
-    const { whole = [], words = [] } = ruleOf(name);
-    const phrase = phraseOf(term.text, term.prefix);
-    return or([
-      ...whole.map((fact) => wholeFact(fact, term)),
-      ...words.map((fact) => phraseIn(['facts'], namePrefix(NAME_LETTERS[fact as 'actor.userName']), phrase)),
-    ]);
-  }
-
-  /** Of a value with one word its path is in the index; of others only that the words and the path are there. */
-  #valueAt({ text, prefix }: Value, path: ContentPath): Plan {
-    const phrase = phraseOf(text, prefix);
-    const keys = keysOf(path);
-    const isPlain = path.every((step) => typeof step === 'string');
-    const sections = prefix && phrase.prefix ? this.#openContent : this.#content;
-    const at = pathText(keys);
-    const [word] = phrase.words;
-    const single: Plan =
-      phrase.words.length !== 1 || !isPlain || keys.length === 1
-        ? NONE
-        : phrase.prefix
-          ? { of: 'Run', sections, prefix: valuePrefix(termOf(at)) + termOf(word!) }
-          : { of: 'Term', sections, term: valuePrefix(termOf(at)) + termOf(word!) };
-    const possible = and([this.#presence(keys), this.#words(phrase, this.#content)]);
-    const words: Plan = { of: 'Between', sure: single, possible };
-    return prefix ? words : or([words, this.#special(text, keys, isPlain)]);
-  }
-
-  /** A number may be written otherwise than it is shown, and null has no words. */
-  #special(text: string, keys: readonly string[], isPlain: boolean): Plan {
-    const number = numberIn(text);
-    const found: Plan =
-      foldText(text) === 'null'
-        ? keys.length === 1
-          ? { of: 'Run', sections: this.#content, prefix: NULL_AT + termOf(pathText(keys)) }
-          : { of: 'Term', sections: this.#content, term: NULL_AT + termOf(pathText(keys)) }
-        : number === undefined
-          ? NONE
-          : keys.length === 1
-            ? perhaps(this.#presence(keys))
-            : this.#numbers(keys, '=', number);
-    return isPlain ? found : perhaps(found);
-  }
-
-  #numbers(keys: readonly string[], operator: Operator, number: number): Plan {
-    return {
-      of: 'Number',
-      sections: this.#content,
-      prefix: numberPrefix(termOf(pathText(keys))),
-      operator,
-      number,
-    };
-  }
-
-  #comparison({ field, operator, value }: Comparison): Plan {
-    if (typeof value === 'string') return timesOf(field, operator, value);
-    const { path } = field;
-    if (path === undefined) return NONE;
-    const keys = keysOf(path);
-    if (keys.length === 1) return perhaps(this.#presence(keys));
-    const found = this.#numbers(keys, operator, value);
-    return path.every((step) => typeof step === 'string') ? found : perhaps(found);
-  }
-
-  #existence({ name, path }: Field): Plan {
-    if (path !== undefined) {
-      const found = this.#presence(keysOf(path));
-      return path.every((step) => typeof step === 'string') ? found : perhaps(found);
-    }
-    const { whole = [], words = [], time } = ruleOf(name);
-    if (time !== undefined || whole.some((fact) => !OPTIONAL_FACTS.includes(fact))) return ALL;
-    const letters = [
-      ...whole.map((fact) => FACT_LETTERS[fact as 'actor.userId']),
-      ...words.map((fact) => NAME_LETTERS[fact as 'actor.userName']),
-    ];
-    return or(letters.map((letter) => ({ of: 'Term', sections: ['facts'], term: PRESENCE + letter })));
-  }
-
-  #presence(keys: readonly string[]): Plan {
-    return { of: 'Term', sections: this.#content, term: PRESENCE + termOf(pathText(keys)) };
-  }
-}
-
-function phraseIn(
-  sections: readonly Section[],
-  prefix: string,
-  { words, prefix: isBeginning }: Phrase,
-): Plan {
-  const terms = words.map(termOf);
-  const [first] = terms;
-  if (first === undefined || sections.length === 0) return NONE;
-  if (terms.length > 1) return { of: 'Phrase', sections, prefix, words: terms, isBeginning };
-  return isBeginning
-    ? { of: 'Run', sections, prefix: prefix + first }
-    : { of: 'Term', sections, term: prefix + first };
-}
-
-function facts(
-  names: readonly (keyof typeof FACT_LETTERS)[],
-  asked: readonly string[] | undefined,
-  takesPrefix = true,
-): Plan {
-  return any(asked, (text) =>
-    or(
-      names.map((name) =>
-        takesPrefix && text.endsWith('*')
-          ? spelledFact(name, text.slice(0, -1))
-          : { of: 'Term', sections: ['facts'], term: factPrefix(FACT_LETTERS[name]) + termOf(factKey(text)) },
-      ),
-    ),
-  );
-}
-
-/** Folding may change what stands beside a character that is not ASCII: only what is before it is looked up. */
-function spelledFact(name: keyof typeof FACT_LETTERS, beginning: string): Plan {
-  const letter = factPrefix(FACT_LETTERS[name]);
-  let end = 0;
-  while (end < beginning.length && isAscii(beginning[end]!)) end++;
-  return {
-    of: 'Run',
-    sections: ['facts'],
-    prefix: letter + escapeEnds(foldText(beginning.slice(0, end))),
-    fact: { letterEnd: letter.length, spelling: termOf(escapeEnds(beginning)) },
-  };
-}
-
-function foldedFact(name: keyof typeof FACT_LETTERS, folded: string, isBeginning = false): Plan {
-  const prefix = factPrefix(FACT_LETTERS[name]) + termOf(escapeEnds(folded));
-  return { of: 'Run', sections: ['facts'], prefix, ...(isBeginning ? {} : { fact: 'Whole' }) };
-}
-
-function wholeFact(fact: FactName, { field, text, prefix }: Value): Plan {
-  const asked = foldText(text);
-  if (fact === 'eventId') return eventIds(asked, prefix);
-  if (fact in FACT_LETTERS) return foldedFact(fact as keyof typeof FACT_LETTERS, asked, prefix);
-  const { choices = [] } = ruleOf(field.name!);
-  const meant = choices.filter((choice) => {
-    const folded = foldText(choice);
-    return prefix ? folded.startsWith(asked) : folded === asked;
-  });
-  const trait = (fact === 'actor.actorType' ? 'actorType' : fact) as keyof Traits;
-  return traits((each) => meant.includes(each[trait]));
-}
-
-const ULID_LENGTH = 26;
-/** The first character of one has three bits. */
-const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{0,25}$/;
-
-function eventIds(folded: string, isBeginning: boolean): Plan {
-  const text = folded.toUpperCase();
-  // Others are written in small letters nowhere, and have no other characters.
-  if (!ULID.test(text) || (!isBeginning && text.length < ULID_LENGTH)) return NONE;
-  const bytes = (filler: string) =>
-    Buffer.from(eventIdBytes(text.padEnd(ULID_LENGTH, filler))).toString('latin1');
-  return { of: 'EventId', first: bytes('0'), last: bytes('Z') };
-}
-
-const DAY_LENGTH = '2026-01-02'.length;
-
-function timesOf({ name }: Field, operator: Operator, value: string): Plan {
-  const column = name === undefined ? undefined : ruleOf(name).time;
-  if (column === undefined) return NONE;
-  const isDay = value.length === DAY_LENGTH;
-  const first = isDay ? { atMs: Date.parse(value), atNs: 0 } : momentOf(value);
-  const last = isDay ? { atMs: first.atMs + DAY_MS - 1, atNs: NS_LAST } : first;
-  const upTo = (to: Moment): Plan => ({ of: 'Time', column, to });
-  const from = (moment: Moment): Plan => ({ of: 'Time', column, from: moment });
-  switch (operator) {
-    case '=':
-      return { of: 'Time', column, from: first, to: last };
-    case '>=':
-      return from(first);
-    case '<=':
-      return upTo(last);
-    case '>':
-      return not(upTo(last));
-    case '<':
-      return not(from(first));
-  }
-}
-const NS_LAST = 999_999;
-
-function any(asked: readonly string[] | undefined, planFor: (text: string) => Plan): Plan {
-  return asked === undefined || asked.length === 0 ? ALL : or(asked.map(planFor));
-}
-
-function traitsWith(isAsked: (traits: Traits) => boolean): number[] {
-  return [...ALL_TRAITS.keys()].filter((number) => isAsked(ALL_TRAITS[number]!));
-}
-
-function traits(isAsked: (traits: Traits) => boolean): Plan {
-  const numbers = traitsWith(isAsked);
-  if (numbers.length === ALL_TRAITS.length) return ALL;
-  return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
-}
-
-const perhaps = (possible: Plan): Plan => ({ of: 'Between', sure: NONE, possible });
+export const ALL: Plan = { of: 'All' };
+export const NONE: Plan = { of: 'None' };
 
 export function and(plans: readonly Plan[]): Plan {
   const asked = plans.filter(({ of }) => of !== 'All');
@@ -385,14 +76,39 @@ export function and(plans: readonly Plan[]): Plan {
   return asked.length === 0 ? ALL : asked.length === 1 ? asked[0]! : { of: 'And', plans: asked };
 }
 
-function or(plans: readonly Plan[]): Plan {
+export function or(plans: readonly Plan[]): Plan {
   const asked = plans.filter(({ of }) => of !== 'None');
   if (asked.some(({ of }) => of === 'All')) return ALL;
   return asked.length === 0 ? NONE : asked.length === 1 ? asked[0]! : { of: 'Or', plans: asked };
 }
 
-function not(plan: Plan): Plan {
+export function not(plan: Plan): Plan {
   if (plan.of === 'All') return NONE;
   if (plan.of === 'None') return ALL;
   return plan.of === 'Not' ? plan.plan : { of: 'Not', plan };
+}
+
+/** A word, or all that begin with it. */
+export function wordIn(sections: readonly Section[], term: string, isBeginning: boolean): Plan {
+  return isBeginning ? { of: 'Run', sections, prefix: term } : { of: 'Term', sections, term };
+}
+
+/** Of phrases only that their words are there. */
+export function withoutPlaces(plan: Plan): Plan {
+  if (plan.of === 'And') return and(plan.plans.map(withoutPlaces));
+  if (plan.of === 'Or') return or(plan.plans.map(withoutPlaces));
+  if (plan.of === 'Not') return not(withoutPlaces(plan.plan));
+  if (plan.of === 'Between')
+    return { of: 'Between', sure: withoutPlaces(plan.sure), possible: withoutPlaces(plan.possible) };
+  if (plan.of !== 'Phrase') return plan;
+  const { sections, prefix, words, isBeginning } = plan;
+  return and(words.map((word, i) => wordIn(sections, prefix + word, isBeginning && i === words.length - 1)));
+}
+
+/** Whether places of words must be read for it. */
+export function hasPhrase(plan: Plan): boolean {
+  if (plan.of === 'And' || plan.of === 'Or') return plan.plans.some(hasPhrase);
+  if (plan.of === 'Not') return hasPhrase(plan.plan);
+  if (plan.of === 'Between') return hasPhrase(plan.sure) || hasPhrase(plan.possible);
+  return plan.of === 'Phrase';
 }

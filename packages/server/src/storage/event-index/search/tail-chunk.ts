@@ -113,13 +113,13 @@ class ChunkUntilNow implements Searched {
     return entries.map(({ docs }) => docs);
   }
 
-  placesOf(_section: Section, { docs, placed }: ChunkEntry, among: DocSet): PlacesInDocs {
+  placesOf(_section: Section, { docs, placed }: ChunkEntry, among: Uint32Array): PlacesInDocs {
     const list = docs.list();
     const places = new Uint32Array(placed.length / 2);
-    const ends = new Uint32Array(among.count);
+    const ends = new Uint32Array(among.length);
     let [at, end, place] = [0, 0, 0];
     for (let i = 0; i < list.length; i++) {
-      const isAsked = among.has(list[i]!);
+      const isAsked = list[i] === among[place];
       for (; at < placed.length && placed[at] === i; at += 2) if (isAsked) places[end++] = placed[at + 1]!;
       if (isAsked) ends[place++] = end;
     }

@@ -141,6 +141,13 @@ export class ByteReader {
   }
 }
 
+/** How many bytes a varint takes. */
+export function varintBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes++;
+  return bytes;
+}
+
 /** A text as a byte string of its UTF-8. */
 export function termOf(text: string): string {
   return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1');

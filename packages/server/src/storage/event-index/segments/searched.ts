@@ -20,8 +20,8 @@ export interface Searched {
   run(section: Section, prefix: string, visit: VisitEntry, from?: string): Awaitable<void>;
   /** Of each of these terms. */
   docsOf(section: Section, entries: readonly TermEntry[]): Awaitable<readonly DocSet[]>;
-  /** Of these docs, which all have the term. */
-  placesOf(section: Section, entry: TermEntry, docs: DocSet): Awaitable<PlacesInDocs>;
+  /** Of these docs, which all have the term, from the lowest. */
+  placesOf(section: Section, entry: TermEntry, docs: Uint32Array): Awaitable<PlacesInDocs>;
   /** A block of a column. */
   numbers(column: NumberColumn, block: number): Awaitable<Float64Array>;
   traitsIn(block: number): Awaitable<Uint8Array>;

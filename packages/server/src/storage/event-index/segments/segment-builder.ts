@@ -2,7 +2,7 @@
 
 import { eventIdBytes } from '@tallystick/evidence';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { ByteWriter, termOf } from './bytes.ts';
+import { ByteWriter, termOf, varintBytes } from './bytes.ts';
 import {
   EVENT_ID_BYTES,
   type Columns,
@@ -159,16 +159,24 @@ function oneWord(text: string): [WordBytes, number] {
   return [words, words.add(text)];
 }
 
-/** Of each doc how many places there are, and each after the one before; undefined where none has any. */
+/**
+ * Of each doc how many bytes its places take, so that they can be passed over, and each place after the one before; undefined
+ * where no doc has any.
+ */
 function placesIn({ count, placed, placedLength }: TermDocs, writer: ByteWriter): Uint8Array | undefined {
   if (placedLength === 0) return undefined;
   writer.length = 0;
   let at = 0;
   for (let doc = 0; doc < count; doc++) {
-    let end = at;
-    while (end < placedLength && placed[end] === doc) end += 2;
-    writer.varint((end - at) / 2);
+    let bytes = 0;
     let last = 0;
+    let end = at;
+    for (; end < placedLength && placed[end] === doc; end += 2) {
+      bytes += varintBytes(placed[end + 1]! - last);
+      last = placed[end + 1]!;
+    }
+    writer.varint(bytes);
+    last = 0;
     for (; at < end; at += 2) {
       writer.varint(placed[at + 1]! - last);
       last = placed[at + 1]!;

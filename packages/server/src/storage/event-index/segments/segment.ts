@@ -34,6 +34,9 @@ export interface Blocks {
 /** So many blocks of a dictionary are read at once, where a run goes through them. */
 const READ_AHEAD = 64;
 
+/** A column that is zero everywhere. */
+const ZEROS = new Float64Array(COLUMN_DOCS);
+
 interface StoredEntry extends TermEntry {
   readonly docs: List;
   readonly places: List | undefined;
@@ -95,7 +98,7 @@ export class Segment implements Searched {
     return allOf(sets);
   }
 
-  async placesOf(section: Section, entry: StoredEntry, among: DocSet): Promise<PlacesInDocs> {
+  async placesOf(section: Section, entry: StoredEntry, among: Uint32Array): Promise<PlacesInDocs> {
     const { places, raw } = entry;
     const [docs] = await this.docsOf(section, [entry]);
     const bytes = places!.isInline ? inlined(raw, places!) : await this.#list(section, places!, 'places');
@@ -106,7 +109,7 @@ export class Segment implements Searched {
   numbers(column: NumberColumn, block: number): Awaitable<Float64Array> {
     const blocks = this.footer.columns[column];
     const length = Math.min(COLUMN_DOCS, this.docs - block * COLUMN_DOCS);
-    if (blocks === undefined) return new Float64Array(length);
+    if (blocks === undefined) return ZEROS.subarray(0, length);
     return this.#blocks.read(blocks[block]!.block, undefined, (raw) => numbersIn(raw, length));
   }
 
@@ -233,22 +236,32 @@ function deltasIn(bytes: Buffer, count: number): Uint32Array {
   return docs;
 }
 
-/** Of each doc that has the term there is a count, and then its places; those of other docs are passed over. */
-function placesIn(bytes: Buffer, docs: Uint32Array, among: DocSet): PlacesInDocs {
+/**
+ * Of each doc that has the term there is a number of bytes, and in these its places; those of docs that are not asked for are
+ * passed over. A phrase of common words goes through millions of them, so they are read here, byte by byte.
+ */
+function placesIn(bytes: Buffer, docs: Uint32Array, asked: Uint32Array): PlacesInDocs {
   const places = new Uint32Array(bytes.length);
-  const ends = new Uint32Array(among.count);
-  const reader = new ByteReader(bytes);
+  const ends = new Uint32Array(asked.length);
+  let at = 0;
   let end = 0;
-  let place = 0;
-  for (const doc of docs) {
-    const isAsked = among.has(doc);
-    let last = 0;
-    for (let left = reader.varint(); left > 0; left--) {
-      last += reader.varint();
-      if (isAsked) places[end++] = last;
+  for (let i = 0, next = 0; next < asked.length && i < docs.length; i++) {
+    let byte = bytes[at++]!;
+    let length = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) length |= ((byte = bytes[at++]!) & 0x7f) << shift;
+    const ownEnd = at + length;
+    if (docs[i] === asked[next]) {
+      for (let last = 0; at < ownEnd; ) {
+        byte = bytes[at++]!;
+        last += byte & 0x7f;
+        for (let shift = 7; byte >= 0x80; shift += 7) last += ((byte = bytes[at++]!) & 0x7f) << shift;
+        places[end++] = last;
+      }
+      ends[next++] = end;
     }
-    if (isAsked) ends[place++] = end;
+    at = ownEnd;
   }
+  if (at > bytes.length) throw new Error('a list of the index ends too soon');
   return { places, ends };
 }
 

@@ -3,6 +3,8 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Found, IndexState, Question } from '../../../events/event-index.ts';
+import type { StoredEvent } from '../../../streams/log.ts';
+import { eventOf } from '../logged-event.ts';
 import { Answerer, type Stopping } from '../search/answer.ts';
 import { Segment } from '../segments/segment.ts';
 import { FOOTER_BLOCK } from '../segments/segment-format.ts';
@@ -63,6 +65,7 @@ export class Searches {
       removed: removals.flatMap(({ spans }) => spans),
       events: async (indexes: readonly number[]) => this.#log.events(tenant, indexes),
       stored: async (indexes: readonly number[]) => this.#log.stored(tenant, indexes),
+      queried: (stored: StoredEvent) => eventOf(tenant, stored),
     };
     const { gatheredMax, totalMax } = this.#options;
     const answerer = new Answerer([...segments, ...tail.pieces], question, log, stopping, gatheredMax);
