@@ -27,6 +27,11 @@ export function cpuSeconds(nodePids: readonly number[], server: PostgresServer):
   };
 }
 
+/** Of one process alone; undefined where nobody says, or it has ended. */
+export function cpuSecondsOf(pid: number): number | undefined {
+  return timesOf(pid)?.own;
+}
+
 /** Processors that were busy for it between two looks, on average. */
 export function coresBetween(
   before: CpuSeconds,
