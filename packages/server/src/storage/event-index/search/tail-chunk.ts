@@ -18,6 +18,7 @@ interface ChunkEntry extends TermEntry {
 export class TailChunk {
   readonly firstIndex: number;
   readonly builder: SegmentBuilder;
+  readonly #capacity: number;
   readonly #traits = new Map<number, number>();
   #docs = 0;
   readonly #atMs = { min: Infinity, max: -Infinity };
@@ -25,7 +26,12 @@ export class TailChunk {
 
   constructor(firstIndex: number, capacity: number) {
     this.firstIndex = firstIndex;
+    this.#capacity = capacity;
     this.builder = new SegmentBuilder(firstIndex, capacity);
+  }
+
+  get isFull(): boolean {
+    return this.#docs === this.#capacity;
   }
 
   get docs(): number {

@@ -121,19 +121,29 @@ export class TermTable {
 
   /** All terms that begin so, in no order. */
   *beginningWith(beginning: Buffer): Generator<{ readonly term: Buffer; readonly number: number }> {
-    const byGroup = this.#termsByGroup();
-    for (const { number: group, prefix } of this.#groups.values()) {
+    // By the number of a group: what its terms must begin with.
+    const asked: ({ readonly prefix: Buffer; readonly rest: Buffer } | undefined)[] = [];
+    for (const { number, prefix } of this.#groups.values()) {
       const shared = Math.min(prefix.length, beginning.length);
-      if (prefix.compare(beginning, 0, shared, 0, shared) !== 0) continue;
-      const rest = beginning.subarray(shared);
-      for (const number of byGroup[group]!) {
-        if (this.#last[number] === NOTHING) continue;
-        const from = this.#from[number]!;
-        const key = this.#bytes.subarray(from, from + this.#length[number]!);
-        if (key.length < rest.length || key.compare(rest, 0, rest.length, 0, rest.length) !== 0) continue;
-        yield { term: Buffer.concat([prefix, key]), number };
-      }
+      if (prefix.compare(beginning, 0, shared, 0, shared) === 0)
+        asked[number] = { prefix, rest: beginning.subarray(shared) };
     }
+    for (let number = 0; number < this.#terms; number++) {
+      const group = asked[this.#group[number]!];
+      if (group === undefined || this.#last[number] === NOTHING || !this.#begins(number, group.rest))
+        continue;
+      const from = this.#from[number]!;
+      const key = this.#bytes.subarray(from, from + this.#length[number]!);
+      yield { term: Buffer.concat([group.prefix, key]), number };
+    }
+  }
+
+  #begins(number: number, beginning: Buffer): boolean {
+    if (this.#length[number]! < beginning.length) return false;
+    const from = this.#from[number]!;
+    let i = 0;
+    while (i < beginning.length && this.#bytes[from + i] === beginning[i]) i++;
+    return i === beginning.length;
   }
 
   docsOf(term: number): TermDocs {

@@ -7,6 +7,8 @@ import type { Searched } from '../segments/searched.ts';
 import type { IndexedLog, LoggedEvent } from './segment-store.ts';
 
 const CHUNK_EVENTS = 256;
+/** While so many are left: a chunk of many takes less for each event, and is searched at once. Segments end where they do. */
+const LARGE_CHUNK_EVENTS = 2048;
 /** Of the texts that all chunks were made of; what is kept of them takes about as much. */
 const BYTES_MAX = 64 * 1024 * 1024;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
@@ -72,7 +74,7 @@ export class Tails {
     const chunks = kept.chunks.filter(({ firstIndex }) => firstIndex >= from);
     if (chunks[0]?.firstIndex !== from || endOf(chunks, from) > end || kept.removalsTo !== removalsTo)
       return empty;
-    return { ...kept, chunks, bytes: (kept.bytes * chunks.length) / kept.chunks.length };
+    return { ...kept, chunks, bytes: (kept.bytes * docsIn(chunks)) / docsIn(kept.chunks) };
   }
 
   async #extend(tail: Tail, tenant: TenantId, from: number, end: number): Promise<void> {
@@ -88,7 +90,7 @@ export class Tails {
         continue;
       }
       if (events.length === 0) return;
-      for (const event of events) add(tail, event);
+      for (const event of events) add(tail, event, end - event.index);
     }
   }
 
@@ -104,15 +106,20 @@ export class Tails {
   }
 }
 
-function add(tail: Tail, { index, event, leaf, bytes }: LoggedEvent): void {
+/** `left` are to be added, this one included. */
+function add(tail: Tail, { index, event, leaf, bytes }: LoggedEvent, left: number): void {
   let last = tail.chunks.at(-1);
-  if (last === undefined || last.docs === CHUNK_EVENTS) {
-    last = new TailChunk(index, CHUNK_EVENTS);
+  if (last === undefined || last.isFull) {
+    last = new TailChunk(index, left < LARGE_CHUNK_EVENTS ? CHUNK_EVENTS : LARGE_CHUNK_EVENTS);
     tail.chunks.push(last);
   }
   addOrPassOver(last, event);
   tail.lastLeaf = leaf;
   tail.bytes += bytes;
+}
+
+function docsIn(chunks: readonly TailChunk[]): number {
+  return chunks.reduce((sum, { docs }) => sum + docs, 0);
 }
 
 function endOf(chunks: readonly TailChunk[], from: number): number {
