@@ -10,7 +10,7 @@ import { type BlockKeys, type BlockPlace, decodeBlock } from './block-codec.ts';
 import type { SegmentStore } from './segment-store.ts';
 
 const BYTES_MAX = 96 * 1024 * 1024;
-/** What is decoded takes more than the bytes that it was decoded from. */
+/** Texts and objects take so many times the bytes that they were decoded from; what is bytes or numbers says itself. */
 const DECODED = 3;
 
 interface Kept {
@@ -51,9 +51,10 @@ export class BlockCache {
 
   /** Those of one segment. */
   blocksOf(tenant: TenantId, segment: number, keys: BlockKeys): Blocks {
+    const names = `${tenant} ${segment} `;
     return {
       read: <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T> => {
-        const name = `${tenant} ${segment} ${block}`;
+        const name = names + block;
         const kept = this.#kept.get(name);
         if (kept !== undefined) {
           this.#kept.delete(name);
@@ -77,7 +78,7 @@ export class BlockCache {
     const reading = this.#stored(place)
       .then((stored) => {
         const { raw, value } = decodeOrDamaged(stored, place, keys, decode);
-        this.#keep(name, value, raw.length * DECODED);
+        this.#keep(name, value, ArrayBuffer.isView(value) ? value.byteLength : raw.length * DECODED);
         return value;
       })
       .finally(() => this.#reading.delete(name));
