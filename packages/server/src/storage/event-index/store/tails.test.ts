@@ -25,7 +25,7 @@ test('a long tail is cut where segments end, and only its end into small pieces;
   const read: [number, number][] = [];
   const tails = new Tails(logWith(read));
   const piecesOf = async (from: number, end: number) => {
-    const { pieces, bytes } = await tails.between('acme', from, end);
+    const { pieces, bytes } = await tails.between('acme', from, end, 0);
     return { docs: pieces.map(({ docs }) => docs), first: pieces[0]?.firstIndex, bytes };
   };
   assert.deepEqual(await piecesOf(100, 4706), { docs: [2048, 2048, 256, 254], first: 100, bytes: 46_060 });
