@@ -129,7 +129,7 @@ test('of what was refused only the place and the code are kept', async () => {
   await using own = await startTestApp({}, { authenticate: believeClearance });
   const first = await eventCaller(own).ingestBatch({ events: [EVENT, WRONG] }, newKey());
   const db = new DatabaseSync(`${own.dataDirectory}/journal.db`, { readOnly: true });
-  const { note } = db.prepare('SELECT note FROM used_keys').get() as { note: string };
+  const { note } = db.prepare('SELECT note FROM recent_keys').get() as { note: string };
   db.close();
   const { batchId, timestamp } = first.body;
   assert.deepEqual(JSON.parse(note), {

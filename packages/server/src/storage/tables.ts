@@ -294,6 +294,12 @@ export const TABLES = {
       outcomes: { type: 'bytea!' },
     },
   },
+  recent_keys: {
+    of: 'Tenant',
+    only: 'SQLite',
+    rights: {},
+    not: 'recognises repeated requests; moved to `used_keys` by and by, and copied with those',
+  },
   // The end of each log; SQLite derives it from the entries. Copied last.
   heads: {
     of: 'Tenant',

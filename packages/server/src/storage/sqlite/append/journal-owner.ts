@@ -117,6 +117,7 @@ export class JournalOwner implements Disposable {
   #foldInTime(): void {
     this.#idle?.cancel();
     this.#tend((wal) => {
+      this.#opened?.journal.moveKeys();
       const pages = wal.unfoldedPages();
       if (pages >= UNFOLDED_PAGES_MAX) wal.fold();
       else if (pages > 0)

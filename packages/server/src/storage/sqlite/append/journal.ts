@@ -111,6 +111,11 @@ export class Journal {
   }
 
   /** Removes a portion of the keys whose window has ended; true if there may be more. */
+  /** Some of the work that is left for moments when nobody waits; true if there is more. */
+  moveKeys(): boolean {
+    return this.#usedKeys.moveSome();
+  }
+
   sweepUsedKeys(steadyNowMs: number): boolean {
     return this.#usedKeys.sweep(steadyNowMs);
   }

@@ -205,5 +205,19 @@ export const MIGRATIONS: readonly string[] = [
   `
   -- The index of events asks what was removed since its segments were made.
   CREATE INDEX deletions_by_notice ON deletions (tenant, notice_index);
+
+  -- Keys in the order in which they are used. In the order of the keys, which are random, each would rewrite a page of its own:
+  -- so they are moved to used_keys many at a time, and a key that is in both counts as it is here.
+  CREATE TABLE recent_keys (
+    id             INTEGER PRIMARY KEY,
+    tenant         INTEGER NOT NULL REFERENCES tenants,
+    operation      TEXT NOT NULL,
+    key            TEXT NOT NULL,
+    fingerprint    BLOB NOT NULL,
+    classification INTEGER NOT NULL,
+    expires_at_ms  INTEGER NOT NULL,
+    note           TEXT NOT NULL,
+    outcomes       BLOB NOT NULL
+  ) STRICT;
   `,
 ];

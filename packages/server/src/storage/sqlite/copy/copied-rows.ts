@@ -23,10 +23,21 @@ function ofTenant(table: string, more = '', columns: Readonly<Record<string, str
   };
 }
 
+const COLUMNS = 'tenant, operation, key, fingerprint, classification, expires_at_ms, note, outcomes';
+/** Each once, as it was used last. */
+const ALL_USED_KEYS = `SELECT ${COLUMNS} FROM used_keys WHERE (tenant, operation, key) NOT IN
+    (SELECT tenant, operation, key FROM recent_keys)
+  UNION ALL SELECT ${COLUMNS} FROM recent_keys WHERE id IN
+    (SELECT max(id) FROM recent_keys GROUP BY tenant, operation, key)`;
+
 const SOURCES: Readonly<Record<string, Source>> = {
   tenants: { from: 'tenants', columns: {} },
   api_key_uses: { from: 'api_key_uses', columns: {} },
   entries: ofTenant('entries', 'LEFT JOIN contents USING (id)', { expires_at_ms: 'contents.expires_at_ms' }),
+  used_keys: {
+    from: `tenants CROSS JOIN (${ALL_USED_KEYS}) AS used_keys USING (tenant)`,
+    columns: NAME_OF_TENANT,
+  },
   contents: ofTenant('entries', 'CROSS JOIN contents USING (id)', { leaf_index: 'entries.leaf_index' }),
   heads: {
     from: `tenants LEFT JOIN entries ON entries.tenant = tenants.tenant AND leaf_index =

@@ -22,7 +22,7 @@ import { streamIn } from '../../rows/stream-row.ts';
 import { STREAMS } from './stream-rows.ts';
 import { TreeTables } from '../tree/tree-tables.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
-import { findUsedKey } from '../append/used-keys.ts';
+import { StoredKeys } from '../append/used-keys.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -41,7 +41,7 @@ export class LogTables {
   readonly #streamsAfter: StatementSync;
   readonly #stream: StatementSync;
   readonly #streamCount: StatementSync;
-  readonly #usedKey: StatementSync;
+  readonly #usedKeys: StoredKeys;
   readonly #contentCount: StatementSync;
   readonly #deletions: DeletionRows;
   readonly #stored = new StoredEvents();
@@ -74,7 +74,7 @@ export class LogTables {
     );
     this.#stream = db.prepare(`${STREAMS} WHERE this.stream_id = ? AND this.tenant = ?`);
     this.#streamCount = db.prepare('SELECT count(*) AS count FROM streams WHERE tenant = ?');
-    this.#usedKey = findUsedKey(db);
+    this.#usedKeys = new StoredKeys(db);
     this.#contentCount = db.prepare(
       `SELECT count(*) AS count FROM entries JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? AND ${IS_EVENT}`,
@@ -167,7 +167,7 @@ export class LogTables {
   ): UsedIdempotencyKey | undefined {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
-    return usedKeyOf(this.#usedKey.get(tenant, operation, key), steadyNowMs);
+    return usedKeyOf(this.#usedKeys.find(tenant, operation, key), steadyNowMs);
   }
 
   /** See RemovalStore. */
