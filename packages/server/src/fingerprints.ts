@@ -119,7 +119,7 @@ function padsOf(key: Uint8Array): Pads {
 }
 
 function padded(key: Uint8Array, byte: number): Uint8Array {
-  assert(key.length <= BLOCK_BYTES, 'a key is shorter than a block');
+  assert(key.length <= BLOCK_BYTES, 'a key is at most a block');
   const block = new Uint8Array(BLOCK_BYTES).fill(byte);
   for (let i = 0; i < key.length; i++) block[i]! ^= key[i]!;
   return block;
@@ -135,7 +135,13 @@ function callerPart(tenant: TenantRecord, caller: Caller): Uint8Array {
   if (found?.key === key) return found.made;
   // While its own is made, the caller has none.
   callerParts.set(caller, { key, made: EMPTY });
-  const made = fingerprintOf(tenant, caller, 'caller\n', caller.identity).subarray(0, SENT_BYTES);
-  callerParts.set(caller, { key, made });
-  return made;
+  try {
+    const made = fingerprintOf(tenant, caller, 'caller\n', caller.identity).subarray(0, SENT_BYTES);
+    callerParts.set(caller, { key, made });
+    return made;
+  } catch (error) {
+    // What stands in for it must not stay.
+    callerParts.delete(caller);
+    throw error;
+  }
 }

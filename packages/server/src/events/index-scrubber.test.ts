@@ -38,7 +38,7 @@ function build(steps: readonly IndexCheck[]) {
 
 test('part after part is compared, and then it rests until the day is over', async () => {
   const { clock, scrubber, advance, asked } = build([SOUND, SOUND]);
-  await advance(20);
+  await advance(30);
   assert.equal(asked(), 3);
   await clock.advance(DAY_MS);
   await advance(2);
@@ -49,7 +49,7 @@ test('part after part is compared, and then it rests until the day is over', asy
 test('what differs is reported with tenant and index', async () => {
   const fault = { tenant: 'acme', index: 17, message: 'it is not what the log says' };
   const { scrubber, advance, lines } = build([{ isRoundDone: false, fault }]);
-  await advance(5);
+  await advance(20);
   const [line] = lines.map((text) => JSON.parse(text) as Record<string, unknown>);
   assert.equal(line?.['message'], 'the index differed from the log, and was made again');
   assert.deepEqual([line?.['tenant'], line?.['index']], ['acme', 17]);
@@ -58,7 +58,7 @@ test('what differs is reported with tenant and index', async () => {
 
 test('it stops what it does when it is stopped', async () => {
   const { scrubber, advance, signal } = build([SOUND]);
-  await advance(3);
+  await advance(20);
   assert.equal(signal()?.aborted, false);
   await scrubber[Symbol.asyncDispose]();
   assert.equal(signal()?.aborted, true);

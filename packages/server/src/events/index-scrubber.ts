@@ -16,6 +16,8 @@ export interface IndexScrubberOptions {
 }
 
 const PACE_MS = 5000;
+/** A start has other work to do. */
+const FIRST_TURN = 12;
 /** It rests so many times as long as it has worked: it takes a twentieth of one core. */
 const RESTS = 19;
 const ROUND_MS = 24 * 3_600_000;
@@ -35,6 +37,7 @@ export class IndexScrubber implements AsyncDisposable {
 
   start(): void {
     const { clock, random, telemetry, paceMs = PACE_MS } = this.#options;
+    this.#restsUntilNs = clock.monotonicNs() + FIRST_TURN * paceMs * 1e6;
     this.#loop ??= startLoop({
       clock,
       random,

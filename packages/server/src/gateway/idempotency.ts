@@ -84,9 +84,9 @@ async function performOrRepeat(
     if (answer.kind !== 'Rejected') return answer;
     refused = answer;
   } catch (error) {
-    const repeated = await repeat().catch((unknown: unknown) => {
-      // Both say that the store cannot be asked; the first also says whether the events may be stored.
-      throw isUnavailable(error) ? error : unknown;
+    const repeated = await repeat().catch((second: unknown) => {
+      // If both say that the store cannot be asked, the first also says whether the events may be stored.
+      throw isUnavailable(error) && isUnavailable(second) ? error : second;
     });
     if (repeated === undefined) throw error;
     return repeated;

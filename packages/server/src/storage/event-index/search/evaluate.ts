@@ -62,7 +62,9 @@ async function findingOf(plan: Plan, within: Within): Promise<Finding> {
       );
     case 'Phrase':
       return exactly(
-        await inSections(plan.sections, segment, (section) => findPhrase(segment, section, plan, among)),
+        await inSections(plan.sections, segment, (section) =>
+          findPhrase(segment, section, plan, among, check),
+        ),
       );
     case 'Number':
       return docsWithNumber(segment, plan);

@@ -1,47 +1,90 @@
 // Words that stand side by side: first the docs that have all of them, then, in these, the places of each.
 
-import { DocSet } from '../segments/doc-set.ts';
+import { DocSet, DocSetBuilder, lowerBound } from '../segments/doc-set.ts';
 import { allOf, type PlacesInDocs, type Searched, type TermEntry } from '../segments/searched.ts';
 import type { Section } from '../segments/terms.ts';
 import type { PhrasePlan } from './plan.ts';
 
-/** No docs but those of `among` are looked at. */
+/** So many take less than some milliseconds. */
+const WORDS_UNCHECKED = 256;
+
+/** No docs but those of `among` are looked at. `check` throws when the time for the search is over. */
 export async function findPhrase(
   segment: Searched,
   section: Section,
   { prefix, words, isBeginning }: PhrasePlan,
   among: DocSet,
+  check: () => void,
 ): Promise<DocSet> {
   const whole = isBeginning ? words.slice(0, -1) : words;
   const found = await allOf(whole.map((word) => segment.term(section, prefix + word)));
   const entries = found.filter((entry) => entry?.hasPlaces) as TermEntry[];
-  const none = DocSet.none(segment.docs);
-  if (entries.length < whole.length) return none;
-  if (!isBeginning) return sideBySide(segment, section, entries, among);
+  if (entries.length < whole.length) return DocSet.none(segment.docs);
+  const sets = [among, ...(await segment.docsOf(section, entries))];
+  const [fewest, ...others] = sets.toSorted((a, b) => a.count - b.count);
+  const all = others.reduce((a, b) => a.and(b), fewest!);
+  const endings =
+    isBeginning && all.count > 0 ? await endingsOf(segment, section, prefix + words.at(-1)!) : [];
+  const docs = isBeginning ? await docsOfAny(segment, section, endings, all, check) : all;
+  if (docs.count === 0) return docs;
+  const list = docs.list();
+  const places = await allOf(entries.map((word) => segment.placesOf(section, word, list)));
+  if (isBeginning) places.push(await placesOfAny(segment, section, endings, docs, check));
+  return DocSet.ofList(segment.docs, following(list, places));
+}
+
+async function endingsOf(segment: Searched, section: Section, beginning: string): Promise<TermEntry[]> {
   const endings: TermEntry[] = [];
-  await segment.run(section, prefix + words.at(-1)!, (entry) => {
+  await segment.run(section, beginning, (entry) => {
     if (entry.hasPlaces) endings.push(entry);
     return true;
   });
-  let docs = none;
-  for (const ending of endings)
-    docs = docs.or(await sideBySide(segment, section, [...entries, ending], among));
-  return docs;
+  return endings;
 }
 
-async function sideBySide(
+/** Those of them that have one of the words. */
+async function docsOfAny(
   segment: Searched,
   section: Section,
   words: readonly TermEntry[],
   among: DocSet,
+  check: () => void,
 ): Promise<DocSet> {
-  const sets = [among, ...(await segment.docsOf(section, words))];
-  const [fewest, ...others] = sets.toSorted((a, b) => a.count - b.count);
-  const all = others.reduce((a, b) => a.and(b), fewest!);
-  if (all.count === 0) return all;
-  const list = all.list();
-  const places = await allOf(words.map((word) => segment.placesOf(section, word, list)));
-  return DocSet.ofList(segment.docs, following(list, places));
+  const union = new DocSetBuilder(segment.docs);
+  for (let from = 0; from < words.length; from += WORDS_UNCHECKED) {
+    check();
+    for (const docs of await segment.docsOf(section, words.slice(from, from + WORDS_UNCHECKED)))
+      union.addSet(docs.and(among));
+  }
+  return union.take();
+}
+
+/** The places of all these words together, in docs that have some of them. */
+async function placesOfAny(
+  segment: Searched,
+  section: Section,
+  words: readonly TermEntry[],
+  among: DocSet,
+  check: () => void,
+): Promise<PlacesInDocs> {
+  const list = among.list();
+  const byDoc = Array.from(list, (): number[] => []);
+  for (const [i, word] of words.entries()) {
+    if (i % WORDS_UNCHECKED === 0) check();
+    const [docs] = await segment.docsOf(section, [word]);
+    const own = docs!.and(among).list();
+    if (own.length === 0) continue;
+    const { places, ends } = await segment.placesOf(section, word, own);
+    for (let doc = 0, at = 0; doc < own.length; doc++) {
+      const of = byDoc[lowerBound(list, own[doc]!)]!;
+      for (; at < ends[doc]!; at++) of.push(places[at]!);
+    }
+  }
+  let end = 0;
+  return {
+    ends: Uint32Array.from(byDoc, (own) => (end += own.length)),
+    places: Uint32Array.from(byDoc.flat()),
+  };
 }
 
 /**

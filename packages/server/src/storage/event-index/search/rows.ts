@@ -166,11 +166,11 @@ async function* walkOrder(
     for (const doc of docs.among(stretch)) {
       if (found.push(doc) < portion) continue;
       const rows = await sortedRows(walked, found);
-      // The next ones may be of the same time, and come before these.
-      const end = name === 'time' ? lastTimeIn(rows) : rows.length;
+      // The next ones may be of the same time, and come before these, unless time alone decides.
+      const end = name === 'time' && walked.order.steps.length > 1 ? lastTimeIn(rows) : rows.length;
       yield rows.slice(0, end);
       found = rows.slice(end).map((row) => row.doc);
-      portion = found.length + WALKED;
+      portion = 2 * found.length + WALKED;
     }
   }
   if (found.length > 0) yield await sortedRows(walked, found);

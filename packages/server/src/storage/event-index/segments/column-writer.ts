@@ -77,7 +77,9 @@ export function writeColumns(columns: Columns, texts: ValueTexts, take: TakeBloc
   for (const name of NUMBER_COLUMNS) {
     const values = columns[name];
     if (name === 'atNs' && !values.some((value) => value !== 0)) continue;
-    written[name] = eachBlock(docs, (from, end) => numberBlock(values.subarray(from, end), take));
+    written[name] = eachBlock(docs, (from, end) =>
+      numberBlock(values.subarray(from, end), columns.traits.subarray(from, end), take),
+    );
   }
   for (const name of VALUE_COLUMNS) {
     const bytes = widthOf(texts[name].length);
@@ -119,17 +121,20 @@ function eachBlock<T>(docs: number, write: (from: number, end: number) => T): T[
 
 const scratch = new ByteWriter();
 
-function numberBlock(values: Float64Array, take: TakeBlock): ColumnBlock {
+/** Docs without content have no part in the bounds. */
+function numberBlock(values: Float64Array, traits: Uint8Array, take: TakeBlock): ColumnBlock {
   let last = 0;
   let min = Infinity;
   let max = -Infinity;
-  for (const value of values) {
+  for (const [doc, value] of values.entries()) {
     scratch.signed(value - last);
     last = value;
+    if (traits[doc] === NO_TRAITS) continue;
     if (value < min) min = value;
     if (value > max) max = value;
   }
-  return { block: take(scratch.take()), min, max };
+  const block = take(scratch.take());
+  return min > max ? { block } : { block, min, max };
 }
 
 /** How many bytes each number of a column takes. */

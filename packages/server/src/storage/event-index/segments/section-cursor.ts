@@ -106,6 +106,8 @@ class StreamCursor {
       }
       const start = at - block * BLOCK_BYTES;
       const piece = this.#raw.subarray(start, Math.min(this.#raw.length, start + from + length - at));
+      // Somebody has made the block shorter.
+      if (piece.length === 0) throw new Error('a list of the index ends too soon');
       pieces.push(piece);
       at += piece.length;
     }
@@ -129,7 +131,8 @@ function addDocs(
       if ((bytes[from + (doc >>> 3)]! & (1 << (doc & 7))) !== 0) list[at++] = doc + by;
   } else {
     let last = by;
-    for (let i = 0, at = from; i < count; i++) {
+    let at = from;
+    for (let i = 0; i < count; i++) {
       let byte = bytes[at++]!;
       let delta = byte & 0x7f;
       for (let shift = 7; byte >= 0x80; shift += 7) {
@@ -138,5 +141,6 @@ function addDocs(
       }
       list[to + i] = last += delta;
     }
+    if (at > bytes.length) throw new Error('a list of the index ends too soon');
   }
 }

@@ -10,7 +10,7 @@
 import type { Section } from './terms.ts';
 
 /** What is made by another format, or cut into words by other rules, is made again. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 export const FOOTER_BLOCK = 0;
 /** Of a block, before it is compressed. */
 export const BLOCK_BYTES = 32 * 1024;
@@ -55,7 +55,7 @@ export interface Footer {
 
 export interface ColumnBlock {
   readonly block: number;
-  /** Of a column of numbers. */
+  /** Of a column of numbers; none where no doc has content. */
   readonly min?: number;
   readonly max?: number;
 }

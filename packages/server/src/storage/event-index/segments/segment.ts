@@ -54,8 +54,8 @@ export class Segment implements Searched {
     this.footer = footer;
     this.#blocks = blocks;
     const times = footer.columns.atMs ?? [];
-    this.minMs = times.reduce((min, block) => Math.min(min, block.min!), Infinity);
-    this.maxMs = times.reduce((max, block) => Math.max(max, block.max!), -Infinity);
+    this.minMs = times.reduce((min, block) => Math.min(min, block.min ?? Infinity), Infinity);
+    this.maxMs = times.reduce((max, block) => Math.max(max, block.max ?? -Infinity), -Infinity);
   }
 
   get firstIndex(): number {
@@ -114,7 +114,7 @@ export class Segment implements Searched {
   }
 
   boundsOf(column: NumberColumn, block: number): { readonly min: number; readonly max: number } {
-    const { min = 0, max = 0 } = this.footer.columns[column]?.[block] ?? {};
+    const { min = Infinity, max = -Infinity } = this.footer.columns[column]?.[block] ?? { min: 0, max: 0 };
     return { min, max };
   }
 

@@ -6,7 +6,8 @@ import { grown, hashOf, type WordBytes } from './word-bytes.ts';
 /** Of a word that stands alone in its value: no phrase has it. */
 export const NO_PLACE = -1;
 const NOTHING = -1;
-const CAPACITY = 1024;
+/** Of a table with few terms, as a small tenant's tail has; it grows. */
+const CAPACITY = 64;
 const SEED_PRIME = 0x9e3779b1 | 0;
 
 /** Terms with the same beginning. No beginning of a group is the beginning of another one's. */

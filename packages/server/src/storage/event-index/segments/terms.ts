@@ -23,7 +23,6 @@ import type { QueryStep } from '../../../query/field-path.ts';
 import type { FactName } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
-import { termOf } from './bytes.ts';
 
 /** The sections of a segment. Words of content are in that of its class, so a search reads only what its reader may see. */
 export const SECTIONS = ['facts', ...CLASSIFICATIONS] as const;
@@ -200,9 +199,4 @@ export const ALL_TRAITS: readonly Traits[] = CLASSIFICATIONS.flatMap((classifica
 
 export function traitsTerm(number: number): string {
   return TRAITS + String.fromCharCode(number);
-}
-
-/** The same as a term of its bytes: what is asked for comes as text. */
-export function wordTerm(word: string): string {
-  return WORD + termOf(word);
 }

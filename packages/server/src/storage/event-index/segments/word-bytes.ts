@@ -3,7 +3,7 @@
 
 import { ASCII_IN_WORDS, eachToken, TOKEN_BYTES_MAX } from '../../../query/tokens.ts';
 
-const CAPACITY = 64 * 1024;
+const CAPACITY = 4 * 1024;
 const ASCII_END = 0x80;
 /** What a UTF-16 unit takes at most. */
 const UNIT_BYTES_MAX = 3;
@@ -16,9 +16,9 @@ export class WordBytes {
   /** How many there are. */
   count = 0;
   /** By their numbers. */
-  from = new Int32Array(1024);
-  length = new Int32Array(1024);
-  hash = new Int32Array(1024);
+  from = new Int32Array(64);
+  length = new Int32Array(64);
+  hash = new Int32Array(64);
   #end = 0;
 
   clear(): void {

@@ -14,7 +14,7 @@ import { type Section, SECTIONS } from '../segments/terms.ts';
 import { DamagedSegment } from './block-cache.ts';
 import { BlockKeys, type BlockPlace, decodeBlock } from './block-codec.ts';
 import { BlocksInMemory, makeSegment } from './make-segment.ts';
-import { type ListedSegment, ofThisLog } from './manifest.ts';
+import { type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { openUncached } from './open-segment.ts';
 import { footerBytes } from './segment-output.ts';
 import type { IndexedLog, SegmentStore, StoredSegments } from './segment-store.ts';
@@ -24,8 +24,8 @@ const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 export interface CompareParts {
   readonly store: Pick<SegmentStore, 'get'>;
   readonly log: Pick<IndexedLog, 'between' | 'secret'>;
-  /** What was removed since the segment was made: searches leave it out. */
-  readonly removed?: readonly IndexSpan[];
+  /** What was removed since the segment was made: searches leave it out. Asked for where something differs. */
+  readonly removed: () => Promise<readonly IndexSpan[]>;
   /** Lets others have their turn; throws when it must stop. */
   readonly pause?: (() => Promise<void>) | undefined;
 }
@@ -41,7 +41,7 @@ export interface IndexFault {
 export async function faultOfSegment(
   tenant: TenantId,
   listed: ListedSegment,
-  { store, log, removed = [], pause = pauseForOthers }: CompareParts,
+  { store, log, removed, pause = pauseForOthers }: CompareParts,
 ): Promise<IndexFault | undefined> {
   const keys = new BlockKeys(await log.secret(tenant));
   const range = { tenant, ...listed };
@@ -59,7 +59,7 @@ export async function faultOfSegment(
     const stored = await openUncached(tenant, listed, store, keys);
     const blocks = new BlocksInMemory();
     const made = blocks.segment(await makeSegment(range, { log }, blocks.take, { pause }));
-    return faultOf(listed, await differingDocs(made, stored), removed);
+    return faultOf(listed, await differingDocs(made, stored), await removed());
   } catch (error) {
     if (!(error instanceof DamagedSegment)) throw error;
     return { index: undefined, message: `the index of ${eventsOf(listed)} is damaged: ${error.message}` };
@@ -69,13 +69,12 @@ export async function faultOfSegment(
 /** Of all segments that a search would read. `onCompared` is told how many events each has. */
 export async function faultsOfIndex(
   tenant: TenantId,
-  { store, log, pause }: CompareParts & ComparedIndex,
+  { store, log, pause }: ComparedIndex & Pick<CompareParts, 'pause'>,
   onCompared: (events: number) => void,
 ): Promise<IndexFault[]> {
   const manifest = await store.manifest(tenant);
   const listed = await ofThisLog(tenant, manifest?.segments ?? [], log);
-  const removals = await log.removedSince(tenant, manifest?.removalsTo ?? 0);
-  const removed = removals.flatMap(({ spans }) => spans);
+  const removed = () => removedSince(tenant, manifest, log);
   const faults: IndexFault[] = [];
   for (const segment of listed) {
     const fault = await faultOfSegment(tenant, segment, { store, log, removed, pause });
@@ -85,7 +84,17 @@ export async function faultsOfIndex(
   return faults;
 }
 
-/** What else is needed for all segments of a tenant. */
+/** What notices have removed that its segments do not know of. */
+export async function removedSince(
+  tenant: TenantId,
+  manifest: Manifest | undefined,
+  log: Pick<IndexedLog, 'removedSince'>,
+): Promise<IndexSpan[]> {
+  const removals = await log.removedSince(tenant, manifest?.removalsTo ?? 0);
+  return removals.flatMap(({ spans }) => spans);
+}
+
+/** What is needed for all segments of a tenant. */
 export interface ComparedIndex {
   readonly store: StoredSegments;
   readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaf' | 'removedSince'>;

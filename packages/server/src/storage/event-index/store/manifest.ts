@@ -27,6 +27,9 @@ export interface ListedSegment {
   readonly lastLeaf: string;
 }
 
+/** Of a tenant that has none yet. */
+export const FIRST: Manifest = { version: 0, generation: 1, segments: [], replaced: [] };
+
 /** As a store has it. One that somebody has made unreadable lists nothing, so that all is made again. */
 export function manifestIn(text: string, version = 0): Manifest {
   try {
@@ -36,7 +39,7 @@ export function manifestIn(text: string, version = 0): Manifest {
   } catch (error) {
     if (!(error instanceof Error)) throw error;
   }
-  return { version, generation: 1, segments: [], replaced: [] };
+  return { ...FIRST, version };
 }
 
 function isListed({ id, firstIndex, docs }: ListedSegment): boolean {

@@ -8,7 +8,7 @@ import { mergeSegments } from '../segments/merge.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
 import { DamagedSegment } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
-import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
+import { endOf, FIRST, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { addTo, readPiece } from './make-segment.ts';
 import { openUncached } from './open-segment.ts';
 import { SegmentWriter, type WriterParts } from './segment-writer.ts';
@@ -27,8 +27,6 @@ export interface MakerParts extends WriterParts {
   readonly sizes?: SegmentSizes;
 }
 
-const FIRST: Manifest = { version: 0, generation: 1, segments: [], replaced: [] };
-
 export class SegmentMaker {
   readonly #parts: MakerParts;
   readonly #writer: SegmentWriter;
@@ -39,7 +37,7 @@ export class SegmentMaker {
   readonly #unmerged = new Set<TenantId>();
   /** At most one at a time: it gives way to what must be made. */
   #merging: Promise<void> | undefined;
-  #mergeFailure: { readonly error: unknown } | undefined;
+  #failure: { readonly error: unknown } | undefined;
   #isStopped = false;
 
   constructor(parts: MakerParts) {
@@ -54,12 +52,13 @@ export class SegmentMaker {
   }
 
   async turn(): Promise<FollowerTurn> {
-    if (this.#mergeFailure !== undefined) {
-      const { error } = this.#mergeFailure;
-      this.#mergeFailure = undefined;
+    if (this.#failure !== undefined) {
+      const { error } = this.#failure;
+      this.#failure = undefined;
       throw error;
     }
     const behind = [...(await this.#parts.log.behind(this.#sizes.small))];
+    for (const { tenant } of behind) this.#heavy.delete(tenant);
     for (const tenant of this.#heavy) behind.push(await this.#behindOf(tenant));
     this.#heavy.clear();
     const setAside: SetAside[] = [];
@@ -73,7 +72,9 @@ export class SegmentMaker {
         failure ??= { error };
       }
     }
-    if (failure !== undefined) throw failure.error;
+    if (failure !== undefined && taken === 0) throw failure.error;
+    // It is told at the next turn: nothing is lost of this one.
+    this.#failure ??= failure;
     return { isMore: behind.length > 0, taken, setAside };
   }
 
@@ -114,10 +115,8 @@ export class SegmentMaker {
     );
     if (manifest === undefined || listed === undefined) return undefined;
     const made = await this.#writer.madeAgain(tenant, listed);
-    const segments = manifest.segments.map((each) => (each === listed ? made : each));
-    const replaced = [...manifest.replaced, ...this.#writer.replaced([listed])];
-    const isListed = await this.#writer.swap(tenant, manifest, { ...manifest, segments, replaced }, made);
-    // Somebody else has changed it since.
+    const isListed = await this.#writer.replace(tenant, [listed], made);
+    // It was merged meanwhile.
     return isListed ? undefined : this.indexAgain(tenant, index);
   }
 
@@ -131,12 +130,8 @@ export class SegmentMaker {
     const at = manifest?.segments.findIndex(({ id }) => id === segment) ?? -1;
     if (manifest === undefined || at < 0) return false;
     const replaced = [...manifest.replaced, ...this.#writer.replaced(manifest.segments.slice(at))];
-    await this.#writer.swap(tenant, manifest, {
-      ...manifest,
-      segments: manifest.segments.slice(0, at),
-      replaced,
-    });
-    return true;
+    const segments = manifest.segments.slice(0, at);
+    return this.#writer.swap(tenant, manifest, { ...manifest, segments, replaced });
   }
 
   /** Until all is merged. */
@@ -202,7 +197,7 @@ export class SegmentMaker {
     if (this.#merging !== undefined) return;
     this.#merging = this.#mergeAll()
       .catch((error: unknown) => {
-        this.#mergeFailure = { error };
+        this.#failure ??= { error };
       })
       .finally(() => {
         this.#merging = undefined;
@@ -221,7 +216,7 @@ export class SegmentMaker {
     const group = mergeable(manifest?.segments ?? [], this.#sizes);
     if (group === undefined) return false;
     try {
-      await this.#listMerged(tenant, group, await this.#merged(tenant, group));
+      await this.#writer.replace(tenant, group, await this.#merged(tenant, group));
     } catch (error) {
       if (!(error instanceof DamagedSegment)) throw error;
       await this.discard(tenant, error.segment);
@@ -239,33 +234,23 @@ export class SegmentMaker {
     const docs = group.reduce((sum, each) => sum + each.docs, 0);
     return { id, firstIndex: group[0]!.firstIndex, docs, lastLeaf: group.at(-1)!.lastLeaf };
   }
-
-  /** Others may have been added since. */
-  async #listMerged(tenant: TenantId, group: readonly ListedSegment[], merged: ListedSegment): Promise<void> {
-    const { store } = this.#parts;
-    for (;;) {
-      const manifest = await store.manifest(tenant);
-      const at = manifest?.segments.findIndex(({ id }) => id === group[0]!.id) ?? -1;
-      const isThere = group.every(({ id }, i) => manifest?.segments[at + i]?.id === id);
-      if (manifest === undefined || at < 0 || !isThere) return store.remove(tenant, merged.id);
-      const segments = manifest.segments.toSpliced(at, group.length, merged);
-      const replaced = [...manifest.replaced, ...this.#writer.replaced(group)];
-      const next = { ...manifest, segments, replaced, version: manifest.version + 1 };
-      if (await store.swap(tenant, manifest.version, next)) return;
-    }
-  }
 }
 
-/** Neighbours of a size, the smallest first; undefined where there are not enough. */
+/** Neighbours of a size, the smallest first, with smaller ones between them; undefined where there are not enough. */
 function mergeable(
   segments: readonly ListedSegment[],
   { small, merged }: SegmentSizes,
 ): readonly ListedSegment[] | undefined {
-  for (const size of [small, small * merged]) {
-    const isOfSize = ({ docs }: ListedSegment) => docs >= size && docs < size * merged;
-    for (let from = 0; from + merged <= segments.length; from++) {
-      const group = segments.slice(from, from + merged);
-      if (group.every(isOfSize)) return group;
+  for (const [size, end] of [
+    [0, small],
+    [small, small * merged],
+    [small * merged, small * merged ** 2],
+  ] as const) {
+    let [from, count] = [0, 0];
+    for (const [at, { docs }] of segments.entries()) {
+      if (docs >= end) count = 0;
+      else if (docs >= size && ++count === 1) from = at;
+      if (count === merged) return segments.slice(from, at + 1);
     }
   }
   return undefined;

@@ -73,8 +73,11 @@ export class SegmentWriter {
     try {
       await output.end(await write(output));
     } catch (error) {
-      // If that fails, too, it is removed with others that no manifest lists.
-      await Promise.resolve(store.remove(tenant, output.id)).catch(() => {});
+      try {
+        await store.remove(tenant, output.id);
+      } catch {
+        // Then it is removed with others that no manifest lists.
+      }
       throw error;
     }
     return output.id;
@@ -93,12 +96,34 @@ export class SegmentWriter {
     };
   }
 
+  /** How a manifest lists what others have taken the place of. */
   replaced(segments: readonly ListedSegment[]): Manifest['replaced'] {
     const sinceMs = this.#parts.clock.now();
     return segments.map(({ id }) => ({ id, sinceMs }));
   }
 
-  /** Without what was replaced long ago. False where somebody else was first: what was made for it is removed. */
+  /**
+   * Lists a segment in the place of some neighbours, whatever else has been listed since. False where these are not listed any
+   * more: then it is removed.
+   */
+  async replace(tenant: TenantId, old: readonly ListedSegment[], made: ListedSegment): Promise<boolean> {
+    const { store } = this.#parts;
+    for (;;) {
+      const manifest = await store.manifest(tenant);
+      const next = manifest && withInPlaceOf(manifest, old, made);
+      if (manifest === undefined || next === undefined) {
+        await store.remove(tenant, made.id);
+        return false;
+      }
+      const replaced = [...manifest.replaced, ...this.replaced(old)];
+      if (await this.swap(tenant, manifest, { ...next, replaced })) return true;
+    }
+  }
+
+  /**
+   * Blocks of what was replaced long ago go before it is taken off the list, so that none are left that nobody knows of. False
+   * where somebody else was first: what was made for it is removed.
+   */
   async swap(
     tenant: TenantId,
     { version }: Manifest,
@@ -106,11 +131,26 @@ export class SegmentWriter {
     ...made: readonly ListedSegment[]
   ): Promise<boolean> {
     const { store, clock } = this.#parts;
-    const isOld = ({ sinceMs }: { readonly sinceMs: number }) => clock.now() - sinceMs >= REPLACED_MS;
+    const nowMs = clock.now();
+    const isOld = ({ sinceMs }: { readonly sinceMs: number }) => nowMs - sinceMs >= REPLACED_MS;
+    for (const { id } of next.replaced.filter(isOld)) await store.remove(tenant, id);
     const replaced = next.replaced.filter((each) => !isOld(each));
     const isSwapped = await store.swap(tenant, version, { ...next, replaced, version: version + 1 });
-    if (isSwapped) for (const each of next.replaced.filter(isOld)) await store.remove(tenant, each.id);
-    else for (const { id } of made) await store.remove(tenant, id);
+    if (!isSwapped) for (const { id } of made) await store.remove(tenant, id);
     return isSwapped;
   }
+}
+
+function withInPlaceOf(
+  manifest: Manifest,
+  old: readonly ListedSegment[],
+  made: ListedSegment,
+): Manifest | undefined {
+  for (const list of ['segments', 'building'] as const) {
+    const listed = manifest[list] ?? [];
+    const at = listed.findIndex(({ id }) => id === old[0]!.id);
+    if (at >= 0 && old.every(({ id }, i) => listed[at + i]?.id === id))
+      return { ...manifest, [list]: listed.toSpliced(at, old.length, made) };
+  }
+  return undefined;
 }

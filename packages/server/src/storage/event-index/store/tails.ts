@@ -9,8 +9,10 @@ import type { IndexedLog, LoggedEvent } from './segment-store.ts';
 const CHUNK_EVENTS = 256;
 /** While so many are left: a chunk of many takes less for each event, and is searched at once. Segments end where they do. */
 const LARGE_CHUNK_EVENTS = 2048;
-/** Of the texts that all chunks were made of; what is kept of them takes about as much. */
+/** Of what is kept of all texts, which takes about as much as they do, and of all chunks. */
 const BYTES_MAX = 64 * 1024 * 1024;
+/** A chunk takes so much, however few events it has. */
+const CHUNK_BYTES = 64 * 1024;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
 
 interface Tail {
@@ -70,7 +72,7 @@ export class Tails {
     const kept = this.#tails.get(tenant);
     if (kept === undefined) return empty;
     this.#tails.delete(tenant);
-    this.#bytes -= kept.bytes;
+    this.#bytes -= sizeOf(kept);
     const chunks = kept.chunks.filter(({ firstIndex }) => firstIndex >= from);
     if (chunks[0]?.firstIndex !== from || endOf(chunks, from) > end || kept.removalsTo !== removalsTo)
       return empty;
@@ -97,16 +99,20 @@ export class Tails {
   #keep(tenant: TenantId, tail: Tail): void {
     if (tail.chunks.length === 0) return;
     this.#tails.set(tenant, tail);
-    this.#bytes += tail.bytes;
-    for (const [oldest, { bytes }] of this.#tails) {
+    this.#bytes += sizeOf(tail);
+    for (const [oldest, kept] of this.#tails) {
       if (this.#bytes <= BYTES_MAX || oldest === tenant) return;
       this.#tails.delete(oldest);
-      this.#bytes -= bytes;
+      this.#bytes -= sizeOf(kept);
     }
   }
 }
 
 /** `left` are to be added, this one included. */
+function sizeOf({ bytes, chunks }: Tail): number {
+  return bytes + CHUNK_BYTES * chunks.length;
+}
+
 function add(tail: Tail, { index, event, leaf, bytes }: LoggedEvent, left: number): void {
   let last = tail.chunks.at(-1);
   if (last === undefined || last.isFull) {

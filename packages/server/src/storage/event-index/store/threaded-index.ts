@@ -71,7 +71,8 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
     const { stop } = stopping;
     const message: SearchMessage = { verb: 'Find', tenant, question, nowMs: this.#parts.clock.now(), stop };
     const { found, isTailHeavy } = await this.#findOrMend(message);
-    if (isTailHeavy) await this.#ask({ verb: 'Hint', tenant });
+    // Nobody waits for it.
+    if (isTailHeavy) void this.#ask({ verb: 'Hint', tenant }).catch(() => {});
     return found;
   }
 

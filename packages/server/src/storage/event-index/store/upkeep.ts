@@ -3,10 +3,11 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { IndexCheck } from '../../../events/event-index.ts';
+import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { pauseForOthers } from '../../../runtime/pause.ts';
 import { areOverlapping } from '../../rows/spans.ts';
-import { faultOfSegment } from './compare.ts';
-import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
+import { faultOfSegment, removedSince } from './compare.ts';
+import { endOf, FIRST, type ListedSegment, ofThisLog } from './manifest.ts';
 import { SegmentWriter, type WriterParts } from './segment-writer.ts';
 
 export class Upkeep {
@@ -20,44 +21,28 @@ export class Upkeep {
     this.#writer = new SegmentWriter(parts);
   }
 
-  /** What is being made is given up. */
-  stop(): void {
-    this.#writer.stop();
-  }
-
   /** Makes again what holds content that was removed since, and leaves nothing of what was there before. */
   async forget(tenant: TenantId): Promise<void> {
     const { store, log } = this.#parts;
+    const made = new Set<number>();
     for (;;) {
-      const manifest = await store.manifest(tenant);
-      const removals = manifest && (await log.removedSince(tenant, manifest.removalsTo ?? 0));
-      const last = removals?.at(-1);
-      if (manifest === undefined || last === undefined) return;
-      const spans = removals!.flatMap((removal) => removal.spans);
-      const made: ListedSegment[] = [];
-      const without = async (listed: ListedSegment) => {
-        const own = { firstIndex: listed.firstIndex, endIndex: listed.firstIndex + listed.docs };
-        if (!spans.some((span) => areOverlapping(span, own))) return listed;
-        made.push(await this.#writer.madeAgain(tenant, listed));
-        return made.at(-1)!;
-      };
-      const segments: ListedSegment[] = [];
-      for (const listed of manifest.segments) segments.push(await without(listed));
-      const building: ListedSegment[] = [];
-      for (const listed of manifest.building ?? []) building.push(await without(listed));
-      const next = {
-        ...manifest,
-        segments,
-        ...(manifest.building === undefined ? {} : { building }),
-        replaced: [],
-        removalsTo: last.noticeIndex + 1,
-      };
-      if (!(await this.#writer.swap(tenant, manifest, next, ...made))) continue;
-      const kept = new Set([...segments, ...building].map(({ id }) => id));
-      // At once: a search that is reading one of them begins again.
-      for (const { id } of [...manifest.segments, ...(manifest.building ?? []), ...manifest.replaced])
-        if (!kept.has(id)) await store.remove(tenant, id);
-      return;
+      const manifest = (await store.manifest(tenant)) ?? FIRST;
+      const removals = await log.removedSince(tenant, manifest.removalsTo ?? 0);
+      const last = removals.at(-1);
+      if (last === undefined) return;
+      const holding = [...manifest.segments, ...(manifest.building ?? [])].find(
+        (listed) => !made.has(listed.id) && removals.some((removal) => areOf(removal.spans, listed)),
+      );
+      if (holding !== undefined) {
+        const again = await this.#writer.madeAgain(tenant, holding);
+        made.add(again.id);
+        await this.#writer.replace(tenant, [holding], again);
+        continue;
+      }
+      // At once, not after some minutes: a search that is reading one of them begins again.
+      const replaced = manifest.replaced.map(({ id }) => ({ id, sinceMs: 0 }));
+      const next = { ...manifest, replaced, removalsTo: last.noticeIndex + 1 };
+      if (await this.#writer.swap(tenant, manifest, next)) return;
     }
   }
 
@@ -74,22 +59,21 @@ export class Upkeep {
       return { isRoundDone: next === undefined, fault: undefined };
     }
     this.#at = { tenant, next: endOf([listed]) };
-    const removals = await log.removedSince(tenant, manifest.removalsTo ?? 0);
-    const removed = removals.flatMap(({ spans }) => spans);
+    const removed = () => removedSince(tenant, manifest, log);
     const fault = await faultOfSegment(tenant, listed, { store, log, removed, pause });
     if (fault === undefined || !(await this.#isStillListed(tenant, listed)))
       return { isRoundDone: false, fault: undefined };
-    await this.#makeAgain(tenant, listed);
+    await this.#writer.replace(tenant, [listed], await this.#writer.madeAgain(tenant, listed));
     return { isRoundDone: false, fault: { tenant, ...fault } };
   }
 
-  /** What a killed one has left of its segments goes, and what was replaced long ago. */
+  /** Removes blocks that a killed maker has left, and segments that were replaced some time ago. */
   async #nextTenant(after: TenantId | undefined): Promise<TenantId | undefined> {
     const { store } = this.#parts;
     const tenant = await store.nextTenant(after);
     this.#at = tenant === undefined ? undefined : { tenant, next: 0 };
-    const manifest = tenant === undefined ? undefined : await store.manifest(tenant);
     if (tenant === undefined) return undefined;
+    const manifest = await store.manifest(tenant);
     const { segments = [], building = [], replaced = [] } = manifest ?? {};
     if (manifest !== undefined && replaced.length > 0) await this.#writer.swap(tenant, manifest, manifest);
     await store.sweep(
@@ -104,18 +88,8 @@ export class Upkeep {
     const manifest = await this.#parts.store.manifest(tenant);
     return manifest?.segments.some((listed) => listed.id === id) ?? false;
   }
+}
 
-  async #makeAgain(tenant: TenantId, listed: ListedSegment): Promise<void> {
-    const made = await this.#writer.madeAgain(tenant, listed);
-    const manifest = await this.#parts.store.manifest(tenant);
-    const place = manifest?.segments.findIndex(({ id }) => id === listed.id) ?? -1;
-    if (manifest === undefined || place < 0) return this.#parts.store.remove(tenant, made.id);
-    const next: Manifest = {
-      ...manifest,
-      segments: manifest.segments.with(place, made),
-      replaced: [...manifest.replaced, ...this.#writer.replaced([listed])],
-    };
-    // If somebody else was first, it is found again in the next round.
-    await this.#writer.swap(tenant, manifest, next, made);
-  }
+function areOf(spans: readonly IndexSpan[], { firstIndex, docs }: ListedSegment): boolean {
+  return spans.some((span) => areOverlapping(span, { firstIndex, endIndex: firstIndex + docs }));
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { BlockKeys } from '../store/block-codec.ts';
-import { faultsOfIndex } from '../store/compare.ts';
+import { faultOfSegment, faultsOfIndex, removedSince } from '../store/compare.ts';
 import { makeSegment } from '../store/make-segment.ts';
 import { SegmentOutput } from '../store/segment-output.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
@@ -183,6 +183,57 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
       assert.deepEqual(await round(), [['globex', undefined]]);
       assert.deepEqual(await round(), []);
       assert.equal((await index.find('globex', asking('refund'))).total, 15);
+    }),
+  );
+
+  test(
+    'segments that are smaller than others, because of large events, are merged, too',
+    withIndex(async (index) => {
+      for (let i = 0; i < 9; i++) {
+        await index.append('acme', notes(2));
+        index.maker.hint('acme');
+        await index.follow();
+      }
+      assert.deepEqual(await index.segmentsOf('acme'), [18]);
+    }),
+  );
+
+  test(
+    'of what is removed nothing is in a segment that is made at the same time, not even the first',
+    withIndex(async (index, { making: { store, log } }) => {
+      await index.append('acme', notes(7));
+      let isRemoved = false;
+      const between = async (...asked: Parameters<typeof log.between>) => {
+        const read = await log.between(...asked);
+        if (!isRemoved) {
+          isRemoved = true;
+          await index.appendPurge('acme', 2, 4);
+          await index.upkeep().forget('acme');
+        }
+        return read;
+      };
+      await index.otherMaker(store, boundLog(log, between)).turn();
+      assert.deepEqual(await index.segmentsOf('acme'), []);
+      await index.follow();
+      assert.equal((await store.manifest('acme'))!.removalsTo, 8);
+      assert.equal((await index.find('acme', asking('refund'))).total, 5);
+    }),
+  );
+
+  test(
+    'a notice that comes while a segment is compared is no difference',
+    withIndex(async (index, { making: { store, log } }) => {
+      await index.append('acme', notes(15));
+      await index.follow();
+      const between = async (...asked: Parameters<typeof log.between>) => {
+        await index.appendPurge('acme', 2, 4);
+        return log.between(...asked);
+      };
+      const [listed] = (await store.manifest('acme'))!.segments;
+      const manifest = await store.manifest('acme');
+      const removed = () => removedSince('acme', manifest, log);
+      const parts = { store, log: boundLog(log, between), removed };
+      assert.equal(await faultOfSegment('acme', listed!, parts), undefined);
     }),
   );
 }

@@ -36,7 +36,6 @@ serveThread<MakerMessage | HeldMessage>({
     return answerMaker({ maker, upkeep, isBuilding: () => store.isBuilding() }, message);
   },
   async stop() {
-    upkeep.stop();
     await maker.stop();
     await database[Symbol.asyncDispose]();
   },

@@ -32,7 +32,7 @@ export function openComparedViews(directory: string): ComparedViews {
       whyNot: undefined,
       over(journal, logOrigin) {
         const store = new SegmentTables(views.db);
-        return { store, log: new JournalEvents(journal, logOrigin, (tenant) => store.manifest(tenant)) };
+        return { store, log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)) };
       },
       requireUnchanged: () => views.requireUnchanged(),
       [Symbol.dispose]: () => held.dispose(),

@@ -136,3 +136,17 @@ test('views of another version are thrown away', () => {
   assert.match(second.discarded ?? '', /version 99/);
   second.db.close();
 });
+
+test('views whose pages turn out to be damaged while they are opened are thrown away', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));
+  using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+  openViews(directory).db.close();
+  const tidied: unknown[] = [];
+  const { db, discarded } = openViews(directory, false, (opened) => {
+    tidied.push(opened);
+    throw new Error('database disk image is malformed');
+  });
+  assert.deepEqual([tidied.length, discarded], [1, 'database disk image is malformed']);
+  assert.deepEqual(db.prepare('SELECT * FROM blocks').all(), []);
+  db.close();
+});

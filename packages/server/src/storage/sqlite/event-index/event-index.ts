@@ -44,9 +44,5 @@ const DAMAGE: readonly unknown[] = ['SQLITE_CORRUPT', 'SQLITE_NOTADB', 'SQLITE_C
 /** The file is not what was written, or is gone: then a thread that starts cannot open it. */
 function isDamage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return (
-    DAMAGE.includes(codeOf(error)) ||
-    error.message.startsWith('no such table') ||
-    error.name === 'DamagedIndex'
-  );
+  return DAMAGE.includes(codeOf(error)) || error.message.startsWith('no such table');
 }

@@ -30,16 +30,17 @@ const UNFOLDED_PAGES_MAX = 8000;
 
 const { directory, logOrigin, isDamaged } = workerData as IndexData;
 const journal = openJournalForReading(directory);
-const { db, discarded } = openViews(directory, isDamaged);
+const { db, discarded } = openViews(directory, isDamaged, (opened) =>
+  new SegmentTables(opened).removeUnlisted(),
+);
 const wal = new WriteAheadLog(db);
 const random = createSystemRandom();
 const nextId = createUlids(systemClock, random);
 const letters = new LetterBox({ directory, nextId, nowMs: createSteadyTime(systemClock) });
 const store = new SegmentTables(db);
-store.removeUnlisted();
 const parts: WriterParts = {
   store,
-  log: new JournalEvents(journal, logOrigin, (tenant) => store.manifest(tenant)),
+  log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)),
   clock: systemClock,
   random,
   onUnread: (tenant, index, reason) => letters.add({ tenant, index, reason, attempts: ATTEMPTS_MAX }),
@@ -58,7 +59,6 @@ serveThread<MakerMessage>({
     return answer;
   },
   async stop() {
-    upkeep.stop();
     await maker.stop();
     letters[Symbol.dispose]();
     db.close();

@@ -8,7 +8,6 @@ import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
 import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
-import { endOf, type Manifest } from '../../event-index/store/manifest.ts';
 import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { isWithin } from '../../rows/spans.ts';
 import { LogTables } from '../log/log-tables.ts';
@@ -31,19 +30,15 @@ export class JournalEvents implements IndexedLog {
   readonly #purges = new KnownPurges();
   /** The last row of entries that is in `known`. */
   #position: number | undefined;
-  /** Where each log ends, and where its segments did when it was last looked. */
+  /** Where each log ends. */
   readonly #known = new Map<TenantId, number>();
-  readonly #indexed = new Map<TenantId, number>();
-  readonly #manifest: (tenant: TenantId) => Manifest | undefined;
+  /** Where its segments do. */
+  readonly #indexedTo: (tenant: TenantId) => number;
 
-  constructor(
-    journal: DatabaseSync,
-    logOrigin: string,
-    manifest: (tenant: TenantId) => Manifest | undefined,
-  ) {
+  constructor(journal: DatabaseSync, logOrigin: string, indexedTo: (tenant: TenantId) => number) {
     this.#events = new LoggedEvents(journal);
     this.#log = new LogTables(journal, logOrigin);
-    this.#manifest = manifest;
+    this.#indexedTo = indexedTo;
     this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
     // Larger ones are of nobody but who has changed a row.
     const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
@@ -68,9 +63,7 @@ export class JournalEvents implements IndexedLog {
     this.#readHeads();
     const found: LogBehind[] = [];
     for (const [tenant, head] of this.#known) {
-      if (head - (this.#indexed.get(tenant) ?? 0) < events) continue;
-      const indexed = endOf(this.#manifest(tenant)?.segments ?? []);
-      this.#indexed.set(tenant, indexed);
+      const indexed = head < events ? 0 : this.#indexedTo(tenant);
       if (head - indexed >= events) found.push({ tenant, head, indexed });
     }
     return found;

@@ -21,7 +21,7 @@ const views = openViewsForReading(directory);
 const store = new SegmentTables(views);
 const searches = new Searches(
   store,
-  new JournalEvents(journal, logOrigin, (tenant) => store.manifest(tenant)),
+  new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)),
 );
 
 serveThread<SearchMessage>({

@@ -3,7 +3,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
-import { type Manifest, manifestIn } from '../../event-index/store/manifest.ts';
+import { endOf, type Manifest, manifestIn } from '../../event-index/store/manifest.ts';
 import type { SegmentStore, StoredBlock, WantedBlock } from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { inTransaction } from '../connection/database.ts';
@@ -20,6 +20,7 @@ export class SegmentTables implements SegmentStore {
   readonly #db: DatabaseSync;
   readonly #manifest: StatementSync;
   readonly #get: StatementSync;
+  readonly #ends = new Map<TenantId, number>();
 
   /** For those who read; `swap` and what follows it are for the one who writes. */
   constructor(db: DatabaseSync) {
@@ -31,6 +32,13 @@ export class SegmentTables implements SegmentStore {
   manifest(tenant: TenantId): Manifest | undefined {
     const row = this.#manifest.get(tenant);
     return row === undefined ? undefined : manifestIn(textIn(row, 'body'));
+  }
+
+  /** Where the segments of a log end, by what the only one who writes remembers. */
+  indexedTo(tenant: TenantId): number {
+    let end = this.#ends.get(tenant);
+    if (end === undefined) this.#ends.set(tenant, (end = endOf(this.manifest(tenant)?.segments ?? [])));
+    return end;
   }
 
   get(_tenant: TenantId, wanted: readonly WantedBlock[]): (Buffer | undefined)[] {
@@ -50,6 +58,7 @@ export class SegmentTables implements SegmentStore {
         tenant,
         JSON.stringify(next),
       );
+      this.#ends.set(tenant, endOf(next.segments));
       return true;
     });
   }
@@ -94,7 +103,8 @@ export class SegmentTables implements SegmentStore {
 
   /** Whether the index of any tenant is being rebuilt. */
   isBuilding(): boolean {
-    const sql = "SELECT 1 FROM manifests WHERE json_extract(body, '$.building') IS NOT NULL LIMIT 1";
+    const sql =
+      "SELECT 1 FROM manifests WHERE json_valid(body) AND json_extract(body, '$.building') IS NOT NULL LIMIT 1";
     return this.#db.prepare(sql).get() !== undefined;
   }
 

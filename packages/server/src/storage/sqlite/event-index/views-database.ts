@@ -30,13 +30,25 @@ export interface OpenedViews {
   readonly discarded: string | undefined;
 }
 
-/** For the one who writes. `isDamaged`: somebody who read them has found that out. */
-export function openViews(directory: string, isDamaged = false): OpenedViews {
+/** For the one who writes. `isDamaged`: somebody who read them has found that out. `tidy` is the first to read them. */
+export function openViews(
+  directory: string,
+  isDamaged = false,
+  tidy: (db: DatabaseSync) => void = () => {},
+): OpenedViews {
   if (isDamaged) return { db: openAnew(directory), discarded: 'it is damaged' };
   try {
     const db = openFile(directory);
     const fault = faultOf(db);
-    if (fault === undefined) return { db, discarded: undefined };
+    if (fault === undefined) {
+      try {
+        tidy(db);
+        return { db, discarded: undefined };
+      } catch (error) {
+        db.close();
+        throw error;
+      }
+    }
     db.close();
     return { db: openAnew(directory), discarded: fault };
   } catch (error) {

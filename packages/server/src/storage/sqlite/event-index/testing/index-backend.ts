@@ -33,7 +33,7 @@ export async function openSqliteIndex(): Promise<IndexBackend> {
   const views = openViewsForReading(directory);
   const parts = [new SegmentTables(db), new SegmentTables(views)].map((store) => ({
     store,
-    log: new JournalEvents(journal, logOrigin, (tenant) => store.manifest(tenant)),
+    log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)),
   }));
   return {
     storage,
