@@ -94,7 +94,7 @@ export async function checkStore(directory: string, request: StoreCheckRequest):
   } catch (error) {
     const cause = error instanceof StartError ? error.cause : error;
     if (!isDamage(cause)) throw error;
-    const index = { events: 0, whyNot: 'the log cannot be read' };
+    const { index } = notCompared('the log cannot be read');
     report = { faults: [storeFault(undefined, faultOf(cause))], tenants: [], notEvidence: {}, index };
   }
   return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
@@ -206,7 +206,7 @@ async function runInLots<T>(
 const NOT_ASKED_FOR = 'it was not asked for';
 
 function notCompared(whyNot: string): Awaited<ReturnType<typeof indexFaults>> {
-  return { faults: [], index: { events: 0, whyNot } };
+  return { faults: [], index: { events: 0, eventsLeftOut: 0, whyNot } };
 }
 
 async function comparedViews(

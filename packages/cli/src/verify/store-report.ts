@@ -57,7 +57,12 @@ export function reportStore(
     keysFrom,
     tenants: tenants.map(tenantJson),
     notEvidence,
-    index: { compared: index.whyNot === undefined, events: index.events, whyNot: index.whyNot ?? null },
+    index: {
+      compared: index.whyNot === undefined,
+      events: index.events,
+      eventsLeftOut: index.eventsLeftOut,
+      whyNot: index.whyNot ?? null,
+    },
   };
   return { text: lines(title, rows), json };
 }
@@ -65,12 +70,17 @@ export function reportStore(
 /** The log is what proves; but people read lists and searches, and would take "verified" for those too. */
 function indexText({ index, faults }: StoreVerdict): string {
   const what = 'the index through which lists and searches find events';
-  if (index.whyNot !== undefined) return `NOT compared with the log: ${what}; ${index.whyNot}`;
-  if (index.events === 0)
+  const { events, eventsLeftOut, whyNot } = index;
+  if (whyNot !== undefined) return `NOT compared with the log: ${what}; ${whyNot}`;
+  if (events + eventsLeftOut === 0)
     return 'none that could differ: lists and searches find these events in the log itself';
   const isSame = !faults.some(({ reason }) => reason === 'INDEX_DIFFERS');
-  const events = `${counted(index.events, 'event')}; later ones are found in the log itself`;
-  return `${what} ${isSame ? 'is' : 'is NOT'} what the log makes of ${events}`;
+  const leftOut =
+    eventsLeftOut === 0
+      ? ''
+      : `; NOT compared: that of ${counted(eventsLeftOut, 'event')}, which is made again after a removal`;
+  const said = `${what} ${isSame ? 'is' : 'is NOT'} what the log makes of ${counted(events, 'event')}`;
+  return `${said}; later ones are found in the log itself${leftOut}`;
 }
 
 function entriesText({ totals, tenants: all }: StoreVerdict): string {

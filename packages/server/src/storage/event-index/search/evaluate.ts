@@ -6,7 +6,7 @@ import { DocSet, DocSetBuilder } from '../segments/doc-set.ts';
 import { findPhrase } from './phrase.ts';
 import { eventIdAt, positionOf } from './positions.ts';
 import { hasPhrase, type NumberPlan, type Plan, type RunPlan, type TimePlan } from './plan.ts';
-import type { Searched, TermEntry } from '../segments/searched.ts';
+import type { Awaitable, Searched } from '../segments/searched.ts';
 import { COLUMN_DOCS } from '../segments/segment-format.ts';
 import { isWholeKey, placeOf, type Section, spellingOf, traitsTerm } from '../segments/terms.ts';
 import { compareMoments } from '../segments/times.ts';
@@ -58,16 +58,15 @@ async function findingOf(plan: Plan, within: Within): Promise<Finding> {
       );
     case 'Run':
       return exactly(
-        await inSections(plan.sections, segment, (section) => docsInRun(segment, section, plan)),
+        await inSections(plan.sections, segment, async (section) => docsInRun(within, section, plan)),
       );
     case 'Phrase':
-      return exactly(
-        await inSections(plan.sections, segment, (section) =>
-          findPhrase(segment, section, plan, among, check),
-        ),
+      return combined(
+        await Promise.all(plan.sections.map((section) => findPhrase(segment, section, plan, among, check))),
+        (a, b) => a.or(b),
       );
     case 'Number':
-      return docsWithNumber(segment, plan);
+      return docsWithNumber(within, plan);
     case 'Time':
       return exactly(await docsInTime(segment, plan));
     case 'Traits':
@@ -122,51 +121,34 @@ async function docsWith(segment: Searched, section: Section, term: string): Prom
   return entry === undefined ? DocSet.none(segment.docs) : (await segment.docsOf(section, [entry]))[0]!;
 }
 
-async function docsInRun(segment: Searched, section: Section, { prefix, fact }: RunPlan): Promise<DocSet> {
+function docsInRun(
+  { segment, check }: Within,
+  section: Section,
+  { prefix, fact }: RunPlan,
+): Awaitable<DocSet> {
   const isAsked = (term: string) => {
     if (fact === undefined) return true;
     if (fact === 'Whole') return isWholeKey(term.slice(prefix.length));
     return spellingOf(term.slice(fact.letterEnd)).startsWith(fact.spelling);
   };
-  const entries: TermEntry[] = [];
-  await segment.run(section, prefix, (entry) => {
-    if (isAsked(entry.term)) entries.push(entry);
-    return true;
-  });
-  return unionOf(segment, section, entries);
-}
-
-async function unionOf(segment: Searched, section: Section, entries: readonly TermEntry[]): Promise<DocSet> {
-  if (entries.length === 0) return DocSet.none(segment.docs);
-  const sets = await segment.docsOf(section, entries);
-  if (sets.length === 1) return sets[0]!;
-  const union = new DocSetBuilder(segment.docs);
-  for (const docs of sets) union.addSet(docs);
-  return union.take();
+  return segment.docsInRun(section, { prefix, isAsked }, check);
 }
 
 /** Numbers that share the place of the one that is asked for must be looked at, unless only that one has the place. */
 async function docsWithNumber(
-  segment: Searched,
+  { segment, check }: Within,
   { sections, prefix, operator, number }: NumberPlan,
 ): Promise<Finding> {
   const { place, isExact } = placeOf(number);
   const at = prefix + place;
   const none = DocSet.none(segment.docs);
-  const isAbove = operator.startsWith('>');
-  const beyond = () =>
-    inSections(sections, segment, async (section) => {
-      const entries: TermEntry[] = [];
-      const add = (entry: TermEntry) => {
-        const isBeyond = isAbove ? entry.term > at : entry.term < at;
-        if (isBeyond) entries.push(entry);
-        return isAbove || isBeyond;
-      };
-      await segment.run(section, prefix, add, isAbove ? at : prefix);
-      return unionOf(segment, section, entries);
-    });
+  const run = operator.startsWith('>')
+    ? { prefix, from: at, isAsked: (term: string) => term !== at }
+    : { prefix, below: at };
   const [others, own] = await Promise.all([
-    operator === '=' ? none : beyond(),
+    operator === '='
+      ? none
+      : inSections(sections, segment, async (section) => segment.docsInRun(section, run, check)),
     isExact && !operator.endsWith('=')
       ? none
       : inSections(sections, segment, (section) => docsWith(segment, section, at)),

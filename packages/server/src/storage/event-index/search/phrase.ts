@@ -1,62 +1,61 @@
 // Words that stand side by side: first the docs that have all of them, then, in these, the places of each.
 
-import { DocSet, DocSetBuilder, lowerBound } from '../segments/doc-set.ts';
+import { DocSet, lowerBound } from '../segments/doc-set.ts';
 import { allOf, type PlacesInDocs, type Searched, type TermEntry } from '../segments/searched.ts';
 import type { Section } from '../segments/terms.ts';
+import type { Finding } from './evaluate.ts';
 import type { PhrasePlan } from './plan.ts';
 
-/** So many take less than some milliseconds. */
+/** So many take a few milliseconds. */
 const WORDS_UNCHECKED = 256;
+const DOCS_UNCHECKED = 1024;
+/** Of more words the places are not read. */
+const ENDINGS_MAX = 1000;
 
-/** No docs but those of `among` are looked at. `check` throws when the time for the search is over. */
+/**
+ * No docs but those of `among` are looked at. `check` throws when the time for the search is over. Of a beginning that very
+ * many words have, only the docs are told that have the words at all.
+ */
 export async function findPhrase(
   segment: Searched,
   section: Section,
   { prefix, words, isBeginning }: PhrasePlan,
   among: DocSet,
   check: () => void,
-): Promise<DocSet> {
+): Promise<Finding> {
+  const exactly = (docs: DocSet) => ({ sure: docs, possible: docs });
+  const none = DocSet.none(segment.docs);
   const whole = isBeginning ? words.slice(0, -1) : words;
-  const found = await allOf(whole.map((word) => segment.term(section, prefix + word)));
+  const distinct = [...new Set(whole)];
+  const found = await allOf(distinct.map((word) => segment.term(section, prefix + word)));
   const entries = found.filter((entry) => entry?.hasPlaces) as TermEntry[];
-  if (entries.length < whole.length) return DocSet.none(segment.docs);
+  if (entries.length < distinct.length) return exactly(none);
   const sets = [among, ...(await segment.docsOf(section, entries))];
   const [fewest, ...others] = sets.toSorted((a, b) => a.count - b.count);
   const all = others.reduce((a, b) => a.and(b), fewest!);
-  const endings =
-    isBeginning && all.count > 0 ? await endingsOf(segment, section, prefix + words.at(-1)!) : [];
-  const docs = isBeginning ? await docsOfAny(segment, section, endings, all, check) : all;
-  if (docs.count === 0) return docs;
+  if (all.count === 0) return exactly(none);
+  const beginning = isBeginning ? prefix + words.at(-1)! : undefined;
+  const docs =
+    beginning === undefined ? all : all.and(await segment.docsInRun(section, { prefix: beginning }, check));
+  if (docs.count === 0) return exactly(none);
+  const endings = beginning === undefined ? [] : await endingsOf(segment, section, beginning);
+  if (endings.length > ENDINGS_MAX) return { sure: none, possible: docs };
   const list = docs.list();
-  const places = await allOf(entries.map((word) => segment.placesOf(section, word, list)));
+  // A word that comes more than once is read once.
+  const own = await allOf(entries.map((word) => segment.placesOf(section, word, list)));
+  const places = whole.map((word) => own[distinct.indexOf(word)]!);
   if (isBeginning) places.push(await placesOfAny(segment, section, endings, docs, check));
-  return DocSet.ofList(segment.docs, following(list, places));
+  return exactly(DocSet.ofList(segment.docs, following(list, places, check)));
 }
 
+/** One more than the limit where there are more. */
 async function endingsOf(segment: Searched, section: Section, beginning: string): Promise<TermEntry[]> {
   const endings: TermEntry[] = [];
   await segment.run(section, beginning, (entry) => {
     if (entry.hasPlaces) endings.push(entry);
-    return true;
+    return endings.length <= ENDINGS_MAX;
   });
   return endings;
-}
-
-/** Those of them that have one of the words. */
-async function docsOfAny(
-  segment: Searched,
-  section: Section,
-  words: readonly TermEntry[],
-  among: DocSet,
-  check: () => void,
-): Promise<DocSet> {
-  const union = new DocSetBuilder(segment.docs);
-  for (let from = 0; from < words.length; from += WORDS_UNCHECKED) {
-    check();
-    for (const docs of await segment.docsOf(section, words.slice(from, from + WORDS_UNCHECKED)))
-      union.addSet(docs.and(among));
-  }
-  return union.take();
 }
 
 /** The places of all these words together, in docs that have some of them. */
@@ -92,12 +91,13 @@ async function placesOfAny(
  * each further word in its turn where the one before has marked it: a phrase of common words is looked for in hundreds of
  * thousands of docs, and so each place is looked at once.
  */
-function following(docs: Uint32Array, words: readonly PlacesInDocs[]): Uint32Array {
+function following(docs: Uint32Array, words: readonly PlacesInDocs[], check: () => void): Uint32Array {
   const before = words.length;
   const marks = new Uint32Array(before + 1 + words.reduce((most, word) => Math.max(most, highest(word)), 0));
   const found = new Uint32Array(docs.length);
   let count = 0;
   for (let doc = 0; doc < docs.length; doc++) {
+    if (doc % DOCS_UNCHECKED === 0) check();
     // No other doc has the same marks, so they need not be taken away.
     let mark = doc * words.length;
     let isFound = false;

@@ -3,11 +3,21 @@
 
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { orderBy } from '../segments/column-writer.ts';
-import { DocSet, lowerBound } from '../segments/doc-set.ts';
-import type { PlacesInDocs, ReadValue, Searched, TermEntry, VisitEntry } from '../segments/searched.ts';
+import { DocSet, DocSetBuilder, lowerBound } from '../segments/doc-set.ts';
+import type {
+  PlacesInDocs,
+  ReadValue,
+  Searched,
+  TermEntry,
+  TermRun,
+  VisitEntry,
+} from '../segments/searched.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
 import type { NumberColumn, OrderName, ValueColumn } from '../segments/segment-format.ts';
 import { type Section, SECTIONS } from '../segments/terms.ts';
+
+/** So many take a few milliseconds. */
+const TERMS_UNCHECKED = 4096;
 
 interface ChunkEntry extends TermEntry {
   readonly docs: DocSet;
@@ -113,6 +123,21 @@ class ChunkUntilNow implements Searched {
       const entry = term >= from ? this.#entry(section, term, number) : undefined;
       if (entry !== undefined && !visit(entry)) return;
     }
+  }
+
+  docsInRun(section: Section, run: TermRun, check: () => void): DocSet {
+    const { prefix, from = prefix, below, isAsked = () => true } = run;
+    const table = this.#builder.sections[section];
+    const union = new DocSetBuilder(this.docs);
+    let visited = 0;
+    for (const { term, number } of table.beginningWith(Buffer.from(prefix, 'latin1'))) {
+      if (visited++ % TERMS_UNCHECKED === 0) check();
+      const text = term.toString('latin1');
+      if (text < from || (below !== undefined && text >= below) || !isAsked(text)) continue;
+      const { docs, count } = table.docsOf(number);
+      for (let i = 0; i < count && docs[i]! < this.docs; i++) union.add(docs[i]!);
+    }
+    return union.take();
   }
 
   docsOf(_section: Section, entries: readonly ChunkEntry[]): DocSet[] {

@@ -18,6 +18,8 @@ export interface Searched {
   term(section: Section, term: string): Awaitable<TermEntry | undefined>;
   /** The terms that begin so, in their order, from one on, until the visitor says false. */
   run(section: Section, prefix: string, visit: VisitEntry, from?: string): Awaitable<void>;
+  /** All that have a term of the run; `check` throws when the time for the search is over. */
+  docsInRun(section: Section, run: TermRun, check: () => void): Awaitable<DocSet>;
   /** Of each of these terms. */
   docsOf(section: Section, entries: readonly TermEntry[]): Awaitable<readonly DocSet[]>;
   /** Of these docs, which all have the term, from the lowest. */
@@ -47,6 +49,16 @@ export interface PlacesInDocs {
 }
 
 export type VisitEntry = (entry: TermEntry) => boolean;
+
+/** Terms with a beginning. */
+export interface TermRun {
+  readonly prefix: string;
+  /** From one on. */
+  readonly from?: string;
+  /** To before another. */
+  readonly below?: string;
+  readonly isAsked?: (term: string) => boolean;
+}
 
 /** A term, and how many docs have it. The piece that gave it knows where they are. */
 export interface TermEntry {

@@ -4,7 +4,7 @@
 import { ByteReader, compareBytes } from './bytes.ts';
 import { widthOf } from './column-writer.ts';
 import { EntryReader, type List } from './dictionary.ts';
-import { DocSet } from './doc-set.ts';
+import { DocSet, DocSetBuilder } from './doc-set.ts';
 import {
   BLOCK_BYTES,
   COLUMN_DOCS,
@@ -21,6 +21,7 @@ import {
   type ReadValue,
   type Searched,
   type TermEntry,
+  type TermRun,
   type VisitEntry,
 } from './searched.ts';
 import { rootIn, SectionCursor } from './section-cursor.ts';
@@ -31,6 +32,8 @@ export interface Blocks {
   read<T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T>;
 }
 
+/** So many terms of a run are looked at together. */
+const RUN_PORTION = 8192;
 /** So many blocks of a dictionary are read at once, where a run goes through them. */
 const READ_AHEAD = 64;
 
@@ -86,6 +89,33 @@ export class Segment implements Searched {
   async run(section: Section, prefix: string, visit: VisitEntry, from = prefix): Promise<void> {
     const isIn = (term: string) => term.startsWith(prefix);
     await this.#eachFrom(section, from, (entry) => isIn(entry.term) && visit(entry), isIn);
+  }
+
+  async docsInRun(section: Section, run: TermRun, check: () => void): Promise<DocSet> {
+    const { prefix, from = prefix, below, isAsked = () => true } = run;
+    const union = new DocSetBuilder(this.docs);
+    for (let next: string | undefined = from; next !== undefined; ) {
+      check();
+      const asked: StoredEntry[] = [];
+      let [begin, visited]: [string, number] = [next, 0];
+      next = undefined;
+      await this.run(
+        section,
+        prefix,
+        (entry) => {
+          if (below !== undefined && entry.term >= below) return false;
+          if (visited++ === RUN_PORTION) {
+            next = entry.term;
+            return false;
+          }
+          if (isAsked(entry.term)) asked.push(entry as StoredEntry);
+          return true;
+        },
+        begin,
+      );
+      for (const docs of await this.docsOf(section, asked)) union.addSet(docs);
+    }
+    return union.take();
   }
 
   /** Those whose lists are beside their terms without waiting: a run has many of them. */

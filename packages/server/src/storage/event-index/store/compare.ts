@@ -4,7 +4,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { pauseForOthers } from '../../../runtime/pause.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
-import { isWithin } from '../../rows/spans.ts';
+import { areOverlapping } from '../../rows/spans.ts';
 import { compareBytes } from '../segments/bytes.ts';
 import { EVENT_ID_BYTES } from '../segments/column-writer.ts';
 import { DocSetBuilder } from '../segments/doc-set.ts';
@@ -24,8 +24,6 @@ const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 export interface CompareParts {
   readonly store: Pick<SegmentStore, 'get'>;
   readonly log: Pick<IndexedLog, 'between' | 'secret'>;
-  /** What was removed since the segment was made: searches leave it out. Asked for where something differs. */
-  readonly removed: () => Promise<readonly IndexSpan[]>;
   /** Lets others have their turn; throws when it must stop. */
   readonly pause?: (() => Promise<void>) | undefined;
 }
@@ -41,7 +39,7 @@ export interface IndexFault {
 export async function faultOfSegment(
   tenant: TenantId,
   listed: ListedSegment,
-  { store, log, removed, pause = pauseForOthers }: CompareParts,
+  { store, log, pause = pauseForOthers }: CompareParts,
 ): Promise<IndexFault | undefined> {
   const keys = new BlockKeys(await log.secret(tenant));
   const range = { tenant, ...listed };
@@ -59,29 +57,44 @@ export async function faultOfSegment(
     const stored = await openUncached(tenant, listed, store, keys);
     const blocks = new BlocksInMemory();
     const made = blocks.segment(await makeSegment(range, { log }, blocks.take, { pause }));
-    return faultOf(listed, await differingDocs(made, stored), await removed());
+    return faultOf(listed, await differingDocs(made, stored));
   } catch (error) {
     if (!(error instanceof DamagedSegment)) throw error;
     return { index: undefined, message: `the index of ${eventsOf(listed)} is damaged: ${error.message}` };
   }
 }
 
-/** Of all segments that a search would read. `onCompared` is told how many events each has. */
-export async function faultsOfIndex(
+export interface ComparedSegments {
+  readonly faults: readonly IndexFault[];
+  /** Of segments that hold what was removed since, and are about to be made again: they are not what the log makes of them. */
+  readonly eventsLeftOut: number;
+}
+
+/** All segments that a search would read. `onCompared` is told how many events each has. */
+export async function compareSegments(
   tenant: TenantId,
   { store, log, pause }: ComparedIndex & Pick<CompareParts, 'pause'>,
   onCompared: (events: number) => void,
-): Promise<IndexFault[]> {
+): Promise<ComparedSegments> {
   const manifest = await store.manifest(tenant);
-  const listed = await ofThisLog(tenant, manifest?.segments ?? [], log);
-  const removed = () => removedSince(tenant, manifest, log);
+  const removed = await removedSince(tenant, manifest, log);
   const faults: IndexFault[] = [];
-  for (const segment of listed) {
-    const fault = await faultOfSegment(tenant, segment, { store, log, removed, pause });
+  let eventsLeftOut = 0;
+  for (const segment of await ofThisLog(tenant, manifest?.segments ?? [], log)) {
+    if (areOf(removed, segment)) {
+      eventsLeftOut += segment.docs;
+      continue;
+    }
+    const fault = await faultOfSegment(tenant, segment, { store, log, pause });
     if (fault !== undefined) faults.push(fault);
     onCompared(segment.docs);
   }
-  return faults;
+  return { faults, eventsLeftOut };
+}
+
+/** Whether some of its events are in one of the spans. */
+export function areOf(spans: readonly IndexSpan[], { firstIndex, docs }: ListedSegment): boolean {
+  return spans.some((span) => areOverlapping(span, { firstIndex, endIndex: firstIndex + docs }));
 }
 
 /** What notices have removed that its segments do not know of. */
@@ -158,14 +171,8 @@ class Comparison {
   }
 }
 
-function faultOf(
-  listed: ListedSegment,
-  differing: readonly number[],
-  removed: readonly IndexSpan[],
-): IndexFault | undefined {
-  const docs = differing.filter((doc) => !removed.some((span) => isWithin([span], listed.firstIndex + doc)));
+function faultOf(listed: ListedSegment, docs: readonly number[]): IndexFault {
   const [first] = docs;
-  if (docs.length < differing.length && first === undefined) return undefined;
   if (first === undefined)
     return { index: undefined, message: `the index of ${eventsOf(listed)} is not what is made of the log` };
   const index = listed.firstIndex + first;

@@ -30,20 +30,40 @@ export interface ListedSegment {
 /** Of a tenant that has none yet. */
 export const FIRST: Manifest = { version: 0, generation: 1, segments: [], replaced: [] };
 
-/** As a store has it. One that somebody has made unreadable lists nothing, so that all is made again. */
-export function manifestIn(text: string, version = 0): Manifest {
+/**
+ * As a store has it. Somebody may have changed it: what does not follow on what is listed before it, or is no segment at all,
+ * is not listed, so that its events are in the tail. `version`: as the store knows it besides.
+ */
+export function manifestIn(text: string, version?: number): Manifest {
   try {
-    const manifest = parseJson(text) as Manifest;
-    const lists = [manifest.segments, manifest.building ?? [], manifest.replaced];
-    if (lists.every(Array.isArray) && manifest.segments.every(isListed)) return manifest;
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
+    const read = parseJson(text) as Manifest;
+    const { removalsTo, building, segments, replaced, ...rest } = read;
+    const isSound = [rest.version, rest.generation].every(Number.isSafeInteger) && Array.isArray(replaced);
+    if (isSound)
+      return {
+        ...rest,
+        version: version ?? rest.version,
+        segments: inOrder(segments),
+        replaced: replaced.filter(({ id, sinceMs }) => [id, sinceMs].every(Number.isSafeInteger)),
+        ...(building === undefined ? {} : { building: inOrder(building) }),
+        ...(Number.isSafeInteger(removalsTo) ? { removalsTo: removalsTo! } : {}),
+      };
+  } catch {
+    // It lists nothing.
   }
-  return { ...FIRST, version };
+  return { ...FIRST, version: version ?? FIRST.version };
 }
 
-function isListed({ id, firstIndex, docs }: ListedSegment): boolean {
-  return [id, firstIndex, docs].every(Number.isSafeInteger) && docs > 0;
+/** From the beginning of the log, one behind the other. */
+function inOrder(listed: readonly ListedSegment[]): readonly ListedSegment[] {
+  let end = 0;
+  const other = listed.findIndex(({ id, firstIndex, docs, lastLeaf }) => {
+    const isSound = [id, firstIndex, docs].every(Number.isSafeInteger) && typeof lastLeaf === 'string';
+    if (!isSound || docs <= 0 || firstIndex !== end) return true;
+    end += docs;
+    return false;
+  });
+  return other < 0 ? listed : listed.slice(0, other);
 }
 
 export function endOf(segments: readonly Pick<ListedSegment, 'firstIndex' | 'docs'>[]): number {
@@ -51,7 +71,7 @@ export function endOf(segments: readonly Pick<ListedSegment, 'firstIndex' | 'doc
   return last === undefined ? 0 : last.firstIndex + last.docs;
 }
 
-/** Those that are of this log and follow one another, up to the first that does not. */
+/** Those that are of this log, up to the first that is not. */
 export async function ofThisLog(
   tenant: TenantId,
   listed: readonly ListedSegment[],
@@ -60,10 +80,7 @@ export async function ofThisLog(
   const leaves = await Promise.all(
     listed.map(async ({ firstIndex, docs }) => log.leaf(tenant, firstIndex + docs - 1)),
   );
-  const other = listed.findIndex(
-    ({ firstIndex, lastLeaf }, i) =>
-      firstIndex !== endOf(listed.slice(0, i)) || hexOf(leaves[i]) !== lastLeaf,
-  );
+  const other = listed.findIndex(({ lastLeaf }, i) => hexOf(leaves[i]) !== lastLeaf);
   return other < 0 ? listed : listed.slice(0, other);
 }
 

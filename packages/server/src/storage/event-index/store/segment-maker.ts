@@ -161,8 +161,13 @@ export class SegmentMaker {
     const pending = head - from;
     if (pending <= 0) return 0;
     const events = [this.#large, this.#sizes.small].find((size) => pending >= size) ?? pending;
+    const removals = from > 0 ? [] : await this.#parts.log.removedSince(tenant, manifest.removalsTo ?? 0);
     const made = await this.#segmentOf(tenant, from, from + events, setAside);
-    await this.#writer.swap(tenant, manifest, { ...manifest, segments: [...manifest.segments, made] }, made);
+    const next = { ...manifest, segments: [...manifest.segments, made] };
+    // What was removed before the first segment was made is not in it.
+    const last = removals.at(-1);
+    const known = last === undefined ? next : { ...next, removalsTo: last.noticeIndex + 1 };
+    await this.#writer.swap(tenant, manifest, known, made);
     this.#merge(tenant);
     return made.docs;
   }

@@ -3,10 +3,8 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { IndexCheck } from '../../../events/event-index.ts';
-import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { pauseForOthers } from '../../../runtime/pause.ts';
-import { areOverlapping } from '../../rows/spans.ts';
-import { faultOfSegment, removedSince } from './compare.ts';
+import { areOf, faultOfSegment, removedSince } from './compare.ts';
 import { endOf, FIRST, type ListedSegment, ofThisLog } from './manifest.ts';
 import { SegmentWriter, type WriterParts } from './segment-writer.ts';
 
@@ -59,10 +57,12 @@ export class Upkeep {
       return { isRoundDone: next === undefined, fault: undefined };
     }
     this.#at = { tenant, next: endOf([listed]) };
-    const removed = () => removedSince(tenant, manifest, log);
-    const fault = await faultOfSegment(tenant, listed, { store, log, removed, pause });
-    if (fault === undefined || !(await this.#isStillListed(tenant, listed)))
-      return { isRoundDone: false, fault: undefined };
+    const isOutdated = async () => areOf(await removedSince(tenant, manifest, log), listed);
+    // Nobody has done that since something was removed.
+    if (await isOutdated()) await this.forget(tenant);
+    const fault = await faultOfSegment(tenant, listed, { store, log, pause });
+    const isReplaced = async () => (await isOutdated()) || !(await this.#isStillListed(tenant, listed));
+    if (fault === undefined || (await isReplaced())) return { isRoundDone: false, fault: undefined };
     await this.#writer.replace(tenant, [listed], await this.#writer.madeAgain(tenant, listed));
     return { isRoundDone: false, fault: { tenant, ...fault } };
   }
@@ -88,8 +88,4 @@ export class Upkeep {
     const manifest = await this.#parts.store.manifest(tenant);
     return manifest?.segments.some((listed) => listed.id === id) ?? false;
   }
-}
-
-function areOf(spans: readonly IndexSpan[], { firstIndex, docs }: ListedSegment): boolean {
-  return spans.some((span) => areOverlapping(span, { firstIndex, endIndex: firstIndex + docs }));
 }

@@ -58,8 +58,8 @@ export class TestIndex {
     return new SegmentMaker({ ...this.#writing(store, log), sizes: this.#sizes });
   }
 
-  upkeep(): Upkeep {
-    return new Upkeep(this.#writing(this.backend.making.store, this.backend.making.log));
+  upkeep(log = this.backend.making.log): Upkeep {
+    return new Upkeep(this.#writing(this.backend.making.store, log));
   }
 
   #writing(store: SegmentStore, log: IndexedLog): WriterParts {

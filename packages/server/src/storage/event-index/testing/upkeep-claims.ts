@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { BlockKeys } from '../store/block-codec.ts';
-import { faultOfSegment, faultsOfIndex, removedSince } from '../store/compare.ts';
+import { compareSegments } from '../store/compare.ts';
 import { makeSegment } from '../store/make-segment.ts';
+import type { ListedSegment, Manifest } from '../store/manifest.ts';
 import { SegmentOutput } from '../store/segment-output.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { said } from './any-question.ts';
@@ -21,8 +22,8 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
   };
   const compared = async ({ making }: IndexBackend) => {
     let events = 0;
-    const faults = await faultsOfIndex('acme', making, (count) => (events += count));
-    return { faults, events };
+    const { faults, eventsLeftOut } = await compareSegments('acme', making, (count) => (events += count));
+    return { faults, events, ...(eventsLeftOut === 0 ? {} : { eventsLeftOut }) };
   };
 
   test(
@@ -221,19 +222,46 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
   );
 
   test(
-    'a notice that comes while a segment is compared is no difference',
-    withIndex(async (index, { making: { store, log } }) => {
+    'a notice that comes while a segment is compared is no difference, and one before that leaves it out',
+    withIndex(async (index, backend) => {
+      const { log } = backend.making;
       await index.append('acme', notes(15));
       await index.follow();
       const between = async (...asked: Parameters<typeof log.between>) => {
         await index.appendPurge('acme', 2, 4);
         return log.between(...asked);
       };
-      const [listed] = (await store.manifest('acme'))!.segments;
-      const manifest = await store.manifest('acme');
-      const removed = () => removedSince('acme', manifest, log);
-      const parts = { store, log: boundLog(log, between), removed };
-      assert.equal(await faultOfSegment('acme', listed!, parts), undefined);
+      const upkeep = index.upkeep(boundLog(log, between));
+      assert.deepEqual(await upkeep.checkNext(), { isRoundDone: false, fault: undefined });
+      assert.deepEqual(await compared(backend), { faults: [], events: 0, eventsLeftOut: 15 });
+      await index.upkeep().forget('acme');
+      assert.deepEqual(await compared(backend), { faults: [], events: 15 });
+    }),
+  );
+
+  test(
+    'a list of segments with a gap, with one twice or with one that is none is followed up to there',
+    withIndex(async (index, backend) => {
+      const { store } = backend.making;
+      await index.append('acme', notes(22));
+      await index.follow();
+      const manifest = (await store.manifest('acme'))!;
+      const [first, second] = manifest.segments as [ListedSegment, ListedSegment];
+      let { version } = manifest;
+      const listing = async (segments: readonly unknown[], more: object = {}) => {
+        const next = { ...manifest, ...more, version: version + 1, segments };
+        assert.ok(await store.swap('acme', version++, next as Manifest));
+        const { total } = await index.find('acme', asking('refund'));
+        return { total, ...(await compared(backend)) };
+      };
+      const whole = { total: 22, faults: [] };
+      assert.deepEqual(await listing([first, second]), { ...whole, events: 20 });
+      assert.deepEqual(await listing([second]), { ...whole, events: 0 });
+      assert.deepEqual(await listing([first, first, second]), { ...whole, events: 15 });
+      const beyond = { id: second.id, firstIndex: 15, docs: 50_000 };
+      assert.deepEqual(await listing([first, beyond]), { ...whole, events: 15 });
+      for (const removalsTo of [{}, [], 'x', null])
+        assert.deepEqual(await listing([first, second], { removalsTo }), { ...whole, events: 20 });
     }),
   );
 }

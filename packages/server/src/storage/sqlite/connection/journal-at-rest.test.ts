@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -51,4 +51,14 @@ test('beside a writer it is read as usual, with what is in the write-ahead log',
   assert.equal(journal.db.prepare("SELECT value FROM meta WHERE name = 'z'").get()?.['value'], 1);
   db.prepare("INSERT INTO meta VALUES ('later', 1)").run();
   journal.requireUnchanged();
+});
+
+test('a journal that is a link is read with the write-ahead log that lies beside what it leads to', () => {
+  const directory = freshDirectory();
+  const linked = mkdtempSync(join(folder, 'linked-'));
+  symlinkSync(join(directory, 'journal.db'), join(linked, 'journal.db'));
+  using writer = openJournal(directory);
+  writer.prepare("INSERT INTO meta VALUES ('z', 1)").run();
+  using journal = openUnwritten(linked);
+  assert.equal(journal.db.prepare("SELECT value FROM meta WHERE name = 'z'").get()?.['value'], 1);
 });

@@ -2,7 +2,7 @@
 // service is stopped there is no write-ahead log, and SQLite can open the file as immutable. It then takes no lock, so
 // changes of the file are detected afterwards. Beside a running service the file is opened as usual.
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
@@ -27,13 +27,15 @@ export function openAtRestOr(
   path: string,
   open: (openFile: ((path: string) => DatabaseSync) | undefined) => DatabaseSync,
 ): ReadJournal {
-  const isAtRest = !hasWriteAheadLog(path);
-  const before = stateOf(path);
+  // SQLite keeps its files beside the one that a link leads to.
+  const real = existsSync(path) ? realpathSync(path) : path;
+  const isAtRest = !hasWriteAheadLog(real);
+  const before = stateOf(real);
   const db = open(isAtRest ? openUnchanging : undefined);
   return {
     db,
     requireUnchanged() {
-      if (isAtRest && (hasWriteAheadLog(path) || stateOf(path) !== before))
+      if (isAtRest && (hasWriteAheadLog(real) || stateOf(real) !== before))
         throw new StartError(`${path} was changed while it was read; try again`);
     },
     [Symbol.dispose]: () => db.close(),

@@ -12,7 +12,7 @@ export const VIEWS_FILE = 'views.db';
 /** "Tviw": tells the file from any other SQLite database. */
 const APPLICATION_ID = 0x54766977;
 /** Of the tables, and of what is in them. */
-const INDEX_VERSION = 8;
+const INDEX_VERSION = 9;
 const PAGE_BYTES = 4096;
 const CACHE_KIB = 16 * 1024;
 const BUSY_TIMEOUT_MS = 5000;
@@ -106,7 +106,21 @@ export function faultOf(db: DatabaseSync): string | undefined {
     .get();
   if (found?.['application_id'] !== APPLICATION_ID) return 'it is a database of something else';
   if (found['user_version'] !== INDEX_VERSION) return `it has version ${String(found['user_version'])}`;
+  if (schemaOf(db) !== SCHEMA) return 'it has other tables than this program makes';
   return undefined;
+}
+
+/** Views and triggers would show a reader something else than the next. */
+function schemaOf(db: DatabaseSync): string {
+  return JSON.stringify(db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all());
+}
+
+const SCHEMA = schemaOfNew();
+
+function schemaOfNew(): string {
+  using db = new DatabaseSync(':memory:');
+  db.exec(TABLES);
+  return schemaOf(db);
 }
 
 function tableCount(db: DatabaseSync): number {
