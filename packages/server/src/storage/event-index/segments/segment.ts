@@ -97,7 +97,8 @@ export class Segment implements Searched {
     for (let next: string | undefined = from; next !== undefined; ) {
       check();
       const asked: StoredEntry[] = [];
-      let [begin, visited]: [string, number] = [next, 0];
+      const begin: string = next;
+      let visited = 0;
       next = undefined;
       await this.run(
         section,

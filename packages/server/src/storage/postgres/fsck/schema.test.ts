@@ -95,6 +95,16 @@ describe('the schema of a database', () => {
       'CREATE RULE quiet AS ON DELETE TO contents_0 DO INSTEAD NOTHING',
       /rule quiet on contents_0/,
     ],
+    [
+      'a policy that hides a row from those who read, and not from those who verify',
+      'CREATE POLICY quiet ON entries AS RESTRICTIVE FOR SELECT TO tallystick_reader USING (leaf_index <> 1)',
+      /policy quiet on entries/,
+    ],
+    [
+      'an index that has become a view',
+      'ALTER TABLE index_blocks RENAME TO hidden; CREATE VIEW index_blocks AS SELECT * FROM hidden',
+      /no table index_blocks/,
+    ],
   ];
   for (const [title, sql, said] of CHANGES) {
     it(`is not that one with ${title}`, async () => {

@@ -1,5 +1,6 @@
 // Compares the tables of evidence with those of this program: each must be a table, not a view, with its columns and
-// unique keys, and without triggers or rules. Other objects in the database, and additional indexes, are ignored.
+// unique keys, and without triggers, rules or policies of others, which could show the service something else than the verifier.
+// So must be those of the index. Other objects in the database, and additional indexes, are ignored.
 
 import { fault } from '../../fsck/store-fault.ts';
 import { textIn } from '../../rows/columns.ts';
@@ -25,9 +26,10 @@ export const EXPECTED: Readonly<Record<string, Expected>> = Object.fromEntries(
     ]),
 );
 
-const EVIDENCE = Object.keys(EXPECTED)
-  .map((table) => `'${table}'`)
-  .join(', ');
+/** Not evidence, but compared as a whole. */
+const OF_THE_INDEX = ['index_manifests', 'index_blocks'];
+
+const LOOKED_AT = [...Object.keys(EXPECTED), ...OF_THE_INDEX].map((table) => `'${table}'`).join(', ');
 const TABLES = `SELECT oid, relname FROM pg_class WHERE relnamespace = '${SCHEMA}'::regnamespace
   AND relkind IN ('r', 'p') AND NOT relispartition`;
 const COLUMNS = statement(
@@ -46,10 +48,12 @@ const UNIQUE = statement(
 const BY_ITSELF = statement(
   `WITH family AS (SELECT c.oid, c.relname FROM pg_class AS c LEFT JOIN pg_inherits AS i ON i.inhrelid = c.oid
      LEFT JOIN pg_class AS parent ON parent.oid = i.inhparent
-     WHERE c.relnamespace = '${SCHEMA}'::regnamespace AND coalesce(parent.relname, c.relname) IN (${EVIDENCE}))
+     WHERE c.relnamespace = '${SCHEMA}'::regnamespace AND coalesce(parent.relname, c.relname) IN (${LOOKED_AT}))
    SELECT 'trigger ' || t.tgname || ' on ' || f.relname AS said FROM pg_trigger AS t JOIN family AS f ON f.oid = t.tgrelid
      WHERE NOT t.tgisinternal
-   UNION ALL SELECT 'rule ' || r.rulename || ' on ' || f.relname FROM pg_rewrite AS r JOIN family AS f ON f.oid = r.ev_class`,
+   UNION ALL SELECT 'rule ' || r.rulename || ' on ' || f.relname FROM pg_rewrite AS r JOIN family AS f ON f.oid = r.ev_class
+   UNION ALL SELECT 'policy ' || p.polname || ' on ' || f.relname FROM pg_policy AS p JOIN family AS f ON f.oid = p.polrelid
+     WHERE NOT p.polpermissive OR NOT p.polname = ANY (ARRAY['own_tenants', 'all_tenants', 'shown_key'])`,
 );
 
 /** Throws EvidenceError. */
@@ -66,6 +70,8 @@ export async function requireSchema(statements: Statements): Promise<void> {
     const key = expected.unique.find((each) => !foundUnique.has(each));
     if (key !== undefined) throw fault('MALFORMED', `nothing keeps ${key} of ${table} unique`);
   }
+  for (const table of OF_THE_INDEX)
+    if (said(columns, table).size === 0) throw fault('MALFORMED', `the schema has no table ${table}`);
   const [stranger] = await statements.query(BY_ITSELF);
   if (stranger !== undefined)
     throw fault('MALFORMED', `the schema has the ${textIn(stranger, 'said')}, which is unknown`);
