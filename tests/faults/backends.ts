@@ -80,7 +80,7 @@ async function makeSegmentWithoutLast(url: string, tenant: string): Promise<void
           each.index === events - 1 ? { ...each, event: undefined } : each,
         ),
       ),
-      behind: () => [{ tenant, indexed: 0, head: events }],
+      behind: () => [{ tenant, head: events }],
     },
     clock: systemClock,
     random: createSystemRandom(),

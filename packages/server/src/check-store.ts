@@ -44,7 +44,7 @@ export interface StoreCheckRequest {
   readonly tenant?: string | undefined;
   /** The file, or the directory it is in; undefined: the data directory. */
   readonly anchor?: string | undefined;
-  /** Nobody reads through the index, or it takes too long. */
+  /** Skips the comparison of the index. */
   readonly isWithoutIndex?: boolean;
   readonly onProgress?: (progress: FsckProgress) => void;
   readonly signal?: AbortSignal | undefined;

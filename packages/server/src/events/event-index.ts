@@ -1,5 +1,5 @@
-// The index of events: the port through which lists and searches find them. It follows the log and is a little behind
-// it. The found events are read from the log itself, so that readers see what was hashed.
+// The index of events: the port through which lists and searches find them. Every event is found as soon as it is stored,
+// unless the index is far behind; then `state` says so. The found events are read from the log itself, so that readers see what was hashed.
 
 import type { Aggregation, Aggregations, SearchFilters, TenantId } from '@tallystick/contract';
 import type { Query } from '../query/query.ts';

@@ -1,6 +1,5 @@
 // The events that the index has found, as this reader gets them: read from the log, each under the checkpoint of its own
-// log. An event that differs from what was hashed is left out and reported. A purged one is left out, though totals count it
-// for as long as the index has it.
+// log. An event that differs from what was hashed is left out and reported. A purged one is left out.
 
 import type { AuditEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';

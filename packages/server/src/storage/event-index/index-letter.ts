@@ -11,7 +11,7 @@ export interface IndexLetter {
   readonly attempts: number;
 }
 
-/** Why one cannot be indexed that a restore has taken away. */
+/** The reason given for an event that a restore removed. */
 export const NO_SUCH_EVENT = 'The log has no such event.';
 
 export function letterJob(

@@ -28,7 +28,7 @@ export function eventIn({ index, row }: EventRow): QueriedEvent | undefined {
   const content = parseJson(textIn(row, 'text2')) as Content;
   // But somebody may have changed them.
   if (![facts, facts?.actor, facts?.resource, content].every(isObject) || typeof facts.timestamp !== 'string')
-    throw new Error('it is no event');
+    throw new Error('the row holds no event');
   return {
     ...facts,
     ...content,

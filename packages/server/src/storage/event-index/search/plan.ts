@@ -49,7 +49,7 @@ export interface PhrasePlan {
   readonly isBeginning: boolean;
 }
 
-/** Docs that have a number at a path that stands so to this one. */
+/** Docs with a number at the path for which the comparison holds. */
 export interface NumberPlan {
   readonly of: 'Number';
   readonly sections: readonly Section[];

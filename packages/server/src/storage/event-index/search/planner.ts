@@ -1,4 +1,4 @@
-// From what is asked to what a segment is asked.
+// Turns a question into a plan.
 
 import type { Classification, SearchFilters } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
@@ -265,7 +265,7 @@ const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]*$/;
 
 function eventIds(folded: string, isBeginning: boolean): Plan {
   const text = folded.toUpperCase();
-  // Others are written in small letters nowhere, and have no other characters.
+  // Anything else is no event id.
   if (!ULID.test(text) || text.length > ULID_LENGTH || (!isBeginning && text.length < ULID_LENGTH))
     return NONE;
   const bytes = (filler: string) =>

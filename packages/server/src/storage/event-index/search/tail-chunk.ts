@@ -14,7 +14,7 @@ import type {
 } from '../segments/searched.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
 import type { NumberColumn, OrderName, ValueColumn } from '../segments/segment-format.ts';
-import { type Section, SECTIONS } from '../segments/terms.ts';
+import type { Section } from '../segments/terms.ts';
 
 /** So many take a few milliseconds. */
 const TERMS_UNCHECKED = 4096;
@@ -80,7 +80,6 @@ function widen(bounds: NumberBounds, value: number): void {
 }
 
 class ChunkUntilNow implements Searched {
-  readonly sections: readonly Section[] = SECTIONS;
   readonly firstIndex: number;
   readonly docs: number;
   readonly traits: Searched['traits'];

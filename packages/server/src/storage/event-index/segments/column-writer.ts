@@ -49,7 +49,7 @@ export function columnsFor(docs: number): Columns {
 export function firstDocs(columns: Columns, docs: number): Columns {
   const { eventId, ...others } = columns;
   const first = Object.entries(others).map(([name, values]) => [name, values.subarray(0, docs)]);
-  // As many as there were.
+  // Every column is still there.
   return { ...Object.fromEntries(first), eventId: eventId.subarray(0, docs * EVENT_ID_BYTES) } as Columns;
 }
 
@@ -167,7 +167,7 @@ export function orderBy(
   return sortedDocs(docs, compare);
 }
 
-/** A merge sort from runs that are in order already: most docs are nearly so, and typed arrays have no stable sort. */
+/** Equal docs stay in the order of the log. */
 function sortedDocs(docs: number, compare: (a: number, b: number) => number): Uint32Array {
   const order = Uint32Array.from({ length: docs }, (_, doc) => doc);
   return order.sort((a, b) => compare(a, b) || a - b);

@@ -55,16 +55,12 @@ export async function mergeSegments(
   const texts = ofEachValue((): ValueText[] => []);
   for (const column of ['action', 'actor', 'resourceType'] as const)
     texts[column] = await mergeValues(column, parts, columns[column]);
-  const shifted = (name: 'absent' | 'unread') =>
-    parts.flatMap(({ segment, before }) => segment.footer[name].map((doc) => doc + before));
   return {
     format: FORMAT,
     firstIndex: segments[0]!.firstIndex,
     docs,
     sections,
     ...writeColumns(columns, texts, take),
-    absent: shifted('absent'),
-    unread: shifted('unread'),
   };
 }
 

@@ -8,8 +8,6 @@ import type { Section } from './terms.ts';
 export interface Searched {
   readonly firstIndex: number;
   readonly docs: number;
-  /** In which sections there are terms. */
-  readonly sections: readonly Section[];
   /** Of the timestamps; both infinite the wrong way round where there are none. */
   readonly minMs: number;
   readonly maxMs: number;

@@ -42,8 +42,6 @@ export class SegmentBuilder {
   readonly #traitTerms: number[] = [];
   readonly columns: Columns;
   readonly values: Record<ValueColumn, Map<string, BuiltValue>> = ofEachValue(() => new Map());
-  readonly #absent: number[] = [];
-  readonly #unread: number[] = [];
 
   constructor(firstIndex: number, docs: number) {
     this.#firstIndex = firstIndex;
@@ -51,16 +49,7 @@ export class SegmentBuilder {
     this.columns = columnsFor(docs);
   }
 
-  /** Its content is removed. */
-  addAbsent(doc: number): void {
-    this.#absent.push(doc);
-  }
-
-  addUnread(doc: number): void {
-    this.#unread.push(doc);
-  }
-
-  /** Throws for what is no event, as an altered row may be: then the doc is found by nothing. */
+  /** One that is not added is found by nothing: its content is removed, or it is no event, for which this throws. */
   add(event: QueriedEvent, doc: number): void {
     const { classification, kind, outcome, action, actor, resource } = event;
     const { actorType, userId, serviceId, userName, serviceName } = actor;
@@ -118,8 +107,6 @@ export class SegmentBuilder {
       docs,
       sections,
       ...columns,
-      absent: this.#absent,
-      unread: this.#unread,
     };
   }
 

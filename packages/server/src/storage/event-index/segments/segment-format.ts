@@ -48,9 +48,6 @@ export interface Footer {
   readonly valueCounts: Readonly<Record<ValueColumn, number>>;
   /** By their number, how many docs have such traits. */
   readonly traits: readonly (readonly [traits: number, docs: number])[];
-  /** Docs whose content is removed, and docs that could not be read. */
-  readonly absent: readonly number[];
-  readonly unread: readonly number[];
 }
 
 export interface ColumnBlock {

@@ -25,7 +25,7 @@ import {
   type VisitEntry,
 } from './searched.ts';
 import { rootIn, SectionCursor } from './section-cursor.ts';
-import { type Section, SECTIONS } from './terms.ts';
+import type { Section } from './terms.ts';
 
 /** The blocks of one segment, decoded. What a block is decoded into is kept with it. */
 export interface Blocks {
@@ -67,10 +67,6 @@ export class Segment implements Searched {
 
   get docs(): number {
     return this.footer.docs;
-  }
-
-  get sections(): readonly Section[] {
-    return SECTIONS.filter((section) => this.footer.sections[section] !== undefined);
   }
 
   get traits(): Searched['traits'] {

@@ -10,7 +10,7 @@ const NOTHING = -1;
 const CAPACITY = 64;
 const SEED_PRIME = 0x9e3779b1 | 0;
 
-/** Terms with the same beginning. No beginning of a group is the beginning of another one's. */
+/** Terms with the same beginning. No group's prefix is a prefix of another's. */
 export interface TermGroup {
   readonly number: number;
   readonly prefix: Buffer;

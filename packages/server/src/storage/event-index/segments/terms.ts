@@ -2,7 +2,7 @@
 // dictionary of its own, in which the first letter of a term says what kind it is:
 //
 //   wrefund                       the word refund
-//   mu ana                        (without the space) the word ana in actor.userName
+//   mm ana                        (without the space) the word ana in actor.userName
 //   fadelete.invoice\0Delete.Invoice   the action, folded, then as it is written; once where both are the same
 //   pu                            there is an actor.userId
 //   t\x11                         traits: class, kind, outcome and type of actor in one number

@@ -28,7 +28,7 @@ export interface CompareParts {
   readonly pause?: (() => Promise<void>) | undefined;
 }
 
-/** What somebody who looks for an event there may not find, or may find though it is not asked for. */
+/** A difference between a segment and the log. */
 export interface IndexFault {
   /** Of the first event that differs; undefined where none can be named. */
   readonly index: number | undefined;
@@ -174,13 +174,11 @@ class Comparison {
 function faultOf(listed: ListedSegment, docs: readonly number[]): IndexFault {
   const [first] = docs;
   if (first === undefined)
-    return { index: undefined, message: `the index of ${eventsOf(listed)} is not what is made of the log` };
+    return { index: undefined, message: `the index of ${eventsOf(listed)} differs from the log` };
   const index = listed.firstIndex + first;
   const others =
-    docs.length === 1
-      ? ''
-      : `, and that of ${docs.length - 1} more up to ${listed.firstIndex + docs.at(-1)!}`;
-  return { index, message: `what the index says of the event at ${index} is not what the log says${others}` };
+    docs.length === 1 ? '' : `, and at ${docs.length - 1} more up to ${listed.firstIndex + docs.at(-1)!}`;
+  return { index, message: `the index differs from the log at event ${index}${others}` };
 }
 
 function eventsOf({ firstIndex, docs }: ListedSegment): string {

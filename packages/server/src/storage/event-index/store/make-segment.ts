@@ -66,16 +66,12 @@ export function addTo(
   { index, event, fault }: LoggedEvent,
   from: number,
 ): string | undefined {
-  const doc = index - from;
-  let reason = fault;
   try {
-    if (event !== undefined) builder.add(event, doc);
-    else if (fault === undefined) builder.addAbsent(doc);
+    if (event !== undefined) builder.add(event, index - from);
+    return fault;
   } catch (error) {
-    reason = error instanceof Error ? error.message : String(error);
+    return error instanceof Error ? error.message : String(error);
   }
-  if (reason !== undefined) builder.addUnread(doc);
-  return reason;
 }
 
 /** All of the range. `pause` lets others have their turn. */

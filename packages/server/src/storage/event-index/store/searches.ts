@@ -1,5 +1,5 @@
 // Searches of tenants' logs: over the segments that their manifests list, and over the tails behind them. The manifest is read
-// before the end of the log: both only grow, so that all of it is one beginning of the log, without a transaction.
+// first: the log only grows, so its end is never before that of the segments, without a transaction.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Found, IndexState, Question } from '../../../events/event-index.ts';

@@ -147,12 +147,7 @@ export class SegmentMaker {
   }
 
   async #behindOf(tenant: TenantId): Promise<LogBehind> {
-    const manifest = await this.#parts.store.manifest(tenant);
-    return {
-      tenant,
-      indexed: endOf(manifest?.segments ?? []),
-      head: await this.#parts.log.head(tenant),
-    };
+    return { tenant, head: await this.#parts.log.head(tenant) };
   }
 
   async #make({ tenant, head }: LogBehind, setAside: SetAside[]): Promise<number> {

@@ -59,7 +59,6 @@ export interface Removal {
 /** A log that has more events than its index. */
 export interface LogBehind {
   readonly tenant: TenantId;
-  readonly indexed: number;
   readonly head: number;
 }
 

@@ -165,7 +165,7 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
   async #renewOrTell(writer: ThreadHandle<MakerMessage>, error: Error): Promise<void> {
     if (this.#mayRenew()) return this.#renew(writer);
     if (!this.#isDamaged)
-      this.#parts.onTrouble('the index is damaged again, so soon that it is not made anew at once', error);
+      this.#parts.onTrouble('the index is damaged again within ten minutes; it is rebuilt after that', error);
     this.#isDamaged = true;
   }
 

@@ -5,7 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { IndexCheck } from '../../../events/event-index.ts';
 import { pauseForOthers } from '../../../runtime/pause.ts';
 import { areOf, faultOfSegment, removedSince } from './compare.ts';
-import { endOf, FIRST, type ListedSegment, ofThisLog } from './manifest.ts';
+import { endOf, FIRST, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { SegmentWriter, type WriterParts } from './segment-writer.ts';
 
 export class Upkeep {
@@ -47,15 +47,9 @@ export class Upkeep {
   /** Compares the next segment, of all that there are in turn. One that differs from the log is made again. */
   async checkNext(pause: () => Promise<void> = pauseForOthers): Promise<IndexCheck> {
     const { store, log } = this.#parts;
-    const tenant = this.#at?.tenant ?? (await this.#nextTenant(undefined));
-    if (tenant === undefined) return { isRoundDone: true, fault: undefined };
-    const manifest = await store.manifest(tenant);
-    const used = await ofThisLog(tenant, manifest?.segments ?? [], log);
-    const listed = used.find(({ firstIndex }) => firstIndex >= (this.#at?.next ?? 0));
-    if (manifest === undefined || listed === undefined) {
-      const next = await this.#nextTenant(tenant);
-      return { isRoundDone: next === undefined, fault: undefined };
-    }
+    const found = await this.#nextSegment();
+    if (found === undefined) return { isRoundDone: true, fault: undefined };
+    const { tenant, manifest, listed } = found;
     this.#at = { tenant, next: endOf([listed]) };
     const isOutdated = async () => areOf(await removedSince(tenant, manifest, log), listed);
     // Nobody has done that since something was removed.
@@ -65,6 +59,21 @@ export class Upkeep {
     if (fault === undefined || (await isReplaced())) return { isRoundDone: false, fault: undefined };
     await this.#writer.replace(tenant, [listed], await this.#writer.madeAgain(tenant, listed));
     return { isRoundDone: false, fault: { tenant, ...fault } };
+  }
+
+  /** Undefined behind the last of the last tenant: then a round begins again. */
+  async #nextSegment(): Promise<
+    { readonly tenant: TenantId; readonly manifest: Manifest; readonly listed: ListedSegment } | undefined
+  > {
+    const { store, log } = this.#parts;
+    for (let tenant = this.#at?.tenant ?? (await this.#nextTenant(undefined)); tenant !== undefined; ) {
+      const manifest = await store.manifest(tenant);
+      const used = await ofThisLog(tenant, manifest?.segments ?? [], log);
+      const listed = used.find(({ firstIndex }) => firstIndex >= (this.#at?.next ?? 0));
+      if (manifest !== undefined && listed !== undefined) return { tenant, manifest, listed };
+      tenant = await this.#nextTenant(tenant);
+    }
+    return undefined;
   }
 
   /** Removes blocks that a killed maker has left, and segments that were replaced some time ago. */

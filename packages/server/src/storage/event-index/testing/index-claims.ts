@@ -309,7 +309,7 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
   );
 
   test(
-    'an event that is none any more is set aside with the reason, found by nothing, and holds up no other',
+    'an unreadable event is set aside with a reason, found by nothing, and holds up no other',
     withIndex(async (index) => {
       await index.append('acme', notes(12));
       await index.append('other', notes(12));
@@ -351,7 +351,7 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
   );
 
   test(
-    'what is asked for again is answered for an event that is not there, or is in the tail',
+    'an event that is tried again may be missing, or in the tail',
     withIndex(async (index) => {
       await index.append('acme', notes(7));
       await index.follow();

@@ -20,8 +20,7 @@ export function chunkOf(events: readonly Logged[], firstIndex: number): Searched
 export function segmentOf(events: readonly Logged[], firstIndex: number): MemorySegment {
   const builder = new SegmentBuilder(firstIndex, events.length);
   for (const [doc, event] of events.entries()) {
-    if (event === undefined) builder.addAbsent(doc);
-    else builder.add(event, doc);
+    if (event !== undefined) builder.add(event, doc);
   }
   const blocks: Buffer[] = [];
   const footer = builder.write((raw) => blocks.push(raw));

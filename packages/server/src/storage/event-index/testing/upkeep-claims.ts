@@ -76,7 +76,7 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
         const { total } = await index.find('acme', asking('refund'));
         return { total, faults: (await compared(backend)).faults };
       };
-      const message = 'what the index says of the event at 4 is not what the log says';
+      const message = 'the index differs from the log at event 4';
       const faults = [{ index: 4, message }];
       assert.deepEqual(await altered(() => undefined), { total: 14, faults });
       const words = (event: object | undefined) => ({ ...event!, payload: { note: 'returned' } });

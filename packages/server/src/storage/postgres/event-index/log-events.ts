@@ -33,7 +33,7 @@ const LEAF = statement('SELECT leaf FROM entries WHERE tenant_id = $1 AND leaf_i
 const SECRET = statement('SELECT index_key FROM tenants WHERE tenant_id = $1');
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
-  `SELECT heads.tenant_id, heads.next_index, coalesce(end_index, 0) AS end_index
+  `SELECT heads.tenant_id, heads.next_index
    FROM heads LEFT JOIN index_manifests ON index_manifests.tenant_id = heads.tenant_id
    WHERE heads.next_index - coalesce(end_index, 0) >= $1 AND ($2::smallint[] IS NULL OR heads.share = ANY($2))
    ORDER BY random() LIMIT ${BEHIND_MAX}`,
@@ -73,7 +73,6 @@ export class LogEvents implements IndexedLog {
     const rows = await this.#reads.query(ANY_TENANT, BEHIND, [events, this.#held.list()]);
     return rows.map((row) => ({
       tenant: textIn(row, 'tenant_id'),
-      indexed: numberOf(row, 'end_index'),
       head: numberOf(row, 'next_index'),
     }));
   }
@@ -99,7 +98,7 @@ export class LogEvents implements IndexedLog {
       const spans =
         this.#purges.spansOf(tenant, noticeIndex) ??
         purges.find((purge) => purge.noticeIndex === noticeIndex)?.spans;
-      // A row that leads to no notice is of nobody but who has put it there.
+      // A row without a notice is forged, and ignored.
       return spans === undefined ? [] : { noticeIndex, spans };
     });
   }

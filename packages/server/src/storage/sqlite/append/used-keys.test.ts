@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Once } from '../../../streams/log.ts';
+import { COPIED_TABLES } from '../../rows/copied-tables.ts';
 import { openJournal } from '../connection/database.ts';
+import { CopiedRows } from '../copy/copied-rows.ts';
 import { StoredKeys, UsedIdempotencyKeys } from './used-keys.ts';
 
 /** As many as are moved together, and a few more. */
@@ -88,6 +90,25 @@ test('a key whose window is over is used again, wherever its row is, and its las
       keys.put(1, onceOf(keyOf(i), 'again', 2000), []);
       assert.equal(keys.find(1, onceOf(keyOf(i)), 1001)?.note, 'again');
     }
+  });
+});
+
+test('keys are copied once each, wherever their rows are, as they were used last', () => {
+  withJournal((db) => {
+    const keys = new UsedIdempotencyKeys(db);
+    fill(db, keys);
+    while (keys.moveSome());
+    keys.put(1, onceOf(keyOf(3), 'again', 2000), []);
+    keys.put(1, onceOf(keyOf(3), 'once more', 3000), []);
+    const copied = new CopiedRows(db, 'log.test');
+    const table = COPIED_TABLES.find(({ name }) => name === 'used_keys')!;
+    assert.equal(copied.count(table), MANY);
+    const rows = [...copied.rows(table)];
+    assert.equal(rows.length, MANY);
+    assert.deepEqual(
+      rows.filter(({ key }) => key === keyOf(3)).map(({ note }) => note),
+      ['once more'],
+    );
   });
 });
 

@@ -40,7 +40,7 @@ export class JournalEvents implements IndexedLog {
     this.#log = new LogTables(journal, logOrigin);
     this.#indexedTo = indexedTo;
     this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
-    // Larger ones are of nobody but who has changed a row.
+    // Larger indexes exist only in altered rows.
     const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
     this.#head = journal.prepare(`SELECT (${head}) AS last FROM tenants WHERE tenant_id = ?`);
     this.#heads = journal.prepare(`SELECT tenant_id, (${head}) AS last FROM tenants`);
@@ -64,7 +64,7 @@ export class JournalEvents implements IndexedLog {
     const found: LogBehind[] = [];
     for (const [tenant, head] of this.#known) {
       const indexed = head < events ? 0 : this.#indexedTo(tenant);
-      if (head - indexed >= events) found.push({ tenant, head, indexed });
+      if (head - indexed >= events) found.push({ tenant, head });
     }
     return found;
   }
@@ -92,7 +92,7 @@ export class JournalEvents implements IndexedLog {
   #removals(tenant: TenantId, notices: readonly number[]): Removal[] {
     return notices.flatMap((noticeIndex) => {
       const spans = this.#purges.spansOf(tenant, noticeIndex) ?? this.#log.purge(tenant, noticeIndex)?.spans;
-      // A row that leads to no notice is of nobody but who has put it there.
+      // A row without a notice is forged, and ignored.
       if (spans === undefined) return [];
       this.#purges.keep(tenant, noticeIndex, spans);
       return { noticeIndex, spans };
