@@ -8,6 +8,7 @@ import { IndexScrubber } from './index-scrubber.ts';
 
 const SOUND: IndexCheck = { isRoundDone: false, fault: undefined };
 const DAY_MS = 24 * 3_600_000;
+const PACE_MS = 600_000;
 
 /** Answers these steps, and then that the round is done. */
 function build(steps: readonly IndexCheck[]) {
@@ -28,10 +29,16 @@ function build(steps: readonly IndexCheck[]) {
     secrets: [],
     write: (line) => void lines.push(line),
   });
-  const scrubber = new IndexScrubber({ index, clock, random: createSystemRandom(), telemetry, paceMs: 100 });
+  const scrubber = new IndexScrubber({
+    index,
+    clock,
+    random: createSystemRandom(),
+    telemetry,
+    paceMs: PACE_MS,
+  });
   scrubber.start();
   const advance = async (turns: number) => {
-    for (let i = 0; i < turns; i++) await clock.advance(100);
+    for (let i = 0; i < turns; i++) await clock.advance(PACE_MS);
   };
   return { clock, scrubber, lines, advance, asked: () => asked, signal: () => signal };
 }
