@@ -29,7 +29,7 @@ for (const [name, open] of [
       const isWalked = i % 2 === 1;
       const index = new TestIndex(backend, isWalked ? { gatheredMax: 3, totalMax: 4 } : {});
       const events = fc.sample(said, 5 + (i % 60));
-      // In portions, by several who make segments at once, and made anew for some.
+      // In portions, by several who make segments at once, and made again for some.
       for (let at = 0; at < events.length; at += 20) {
         await index.append(tenant, events.slice(at, at + 20));
         if (at % 40 === 0) await Promise.all([index.follow(), index.otherMaker().turn()]);

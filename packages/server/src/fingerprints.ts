@@ -19,7 +19,7 @@ const LOT_BYTES = 128 * 1024;
 /** Up to so many bytes, a loop is faster than set() and the view that it needs. */
 const LOOP_LENGTH_MAX = 128;
 
-/** Made at the first use. Whoever uses it is done with it before any other code can run. */
+/** Made at the first use. Who uses it is done with it before any other code can run. */
 let shared: HashPool | undefined;
 
 /**

@@ -116,7 +116,7 @@ export class SegmentMaker {
     if (manifest === undefined || listed === undefined) return undefined;
     const made = await this.#writer.madeAgain(tenant, listed);
     const isListed = await this.#writer.replace(tenant, [listed], made);
-    // It was merged meanwhile.
+    // It was merged in the meantime.
     return isListed ? undefined : this.indexAgain(tenant, index);
   }
 

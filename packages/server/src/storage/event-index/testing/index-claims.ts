@@ -179,7 +179,7 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
   );
 
   test(
-    'an index is made anew behind the one that answers, also with what is appended meanwhile',
+    'an index is made again behind the one that answers, also with what is appended in between',
     withIndex(async (index) => {
       await index.append('acme', notes(32));
       await index.follow();
