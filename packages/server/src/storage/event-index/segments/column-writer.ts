@@ -83,6 +83,8 @@ export function writeColumns(columns: Columns, texts: ValueTexts, take: TakeBloc
   }
   for (const name of VALUE_COLUMNS) {
     const bytes = widthOf(texts[name].length);
+    // However it was made, a doc without content has the same bytes.
+    for (let doc = 0; doc < docs; doc++) if (columns.traits[doc] === NO_TRAITS) columns[name][doc] = 0;
     written[name] = eachBlock(docs, (from, end) => ({
       block: take(packed(columns[name].subarray(from, end), bytes)),
     }));
