@@ -38,3 +38,26 @@ test('a long tail is cut where segments end, and only its end into small pieces;
     [4705, 4800],
   ]);
 });
+
+test('a tail that grows between searches is never read again when segments are made of it', async () => {
+  const read: [number, number][] = [];
+  const tails = new Tails(logWith(read));
+  const seen = [];
+  for (const [from, end] of [
+    [0, 1000],
+    [0, 4000],
+    [2048, 9000],
+    [8192, 9100],
+  ] as const)
+    seen.push((await tails.between('acme', from, end, 0)).pieces.map(({ docs }) => docs));
+  assert.deepEqual(
+    seen.map((docs) => docs.length),
+    [4, 16, 8 + 2 + 4, 4],
+  );
+  assert.deepEqual(read, [
+    [0, 1000],
+    [999, 4000],
+    [3999, 9000],
+    [8999, 9100],
+  ]);
+});

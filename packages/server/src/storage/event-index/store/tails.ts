@@ -7,7 +7,10 @@ import type { Searched } from '../segments/searched.ts';
 import type { IndexedLog, LoggedEvent } from './segment-store.ts';
 
 const CHUNK_EVENTS = 256;
-/** While so many are left: a chunk of many takes less for each event, and is searched at once. Segments end where they do. */
+/**
+ * Where a segment would begin and so many are left: a chunk of many takes less for each event, and is searched at once. Were it
+ * to begin elsewhere, the next segment would end within it, and all of the tail would have to be read again.
+ */
 const LARGE_CHUNK_EVENTS = 2048;
 /** Of what is kept of all texts, which takes about as much as they do, and of all chunks. */
 const BYTES_MAX = 64 * 1024 * 1024;
@@ -16,6 +19,8 @@ const CHUNK_BYTES = 64 * 1024;
 const READ_BYTES_MAX = 4 * 1024 * 1024;
 
 interface Tail {
+  /** Where it began first; segments end at so many events from there. */
+  readonly from: number;
   readonly chunks: TailChunk[];
   /** Of the last event: a log that was put back is found out by it. */
   lastLeaf: Uint8Array | undefined;
@@ -68,7 +73,7 @@ export class Tails {
 
   /** What is kept and still holds; another one takes its place. */
   #take(tenant: TenantId, from: number, end: number, removalsTo: number): Tail {
-    const empty: Tail = { chunks: [], lastLeaf: undefined, bytes: 0, removalsTo };
+    const empty: Tail = { from, chunks: [], lastLeaf: undefined, bytes: 0, removalsTo };
     const kept = this.#tails.get(tenant);
     if (kept === undefined) return empty;
     this.#tails.delete(tenant);
@@ -108,15 +113,16 @@ export class Tails {
   }
 }
 
-/** `left` are to be added, this one included. */
 function sizeOf({ bytes, chunks }: Tail): number {
   return bytes + CHUNK_BYTES * chunks.length;
 }
 
+/** `left` are to be added, this one included. */
 function add(tail: Tail, { index, event, leaf, bytes }: LoggedEvent, left: number): void {
   let last = tail.chunks.at(-1);
   if (last === undefined || last.isFull) {
-    last = new TailChunk(index, left < LARGE_CHUNK_EVENTS ? CHUNK_EVENTS : LARGE_CHUNK_EVENTS);
+    const isLarge = left >= LARGE_CHUNK_EVENTS && (index - tail.from) % LARGE_CHUNK_EVENTS === 0;
+    last = new TailChunk(index, isLarge ? LARGE_CHUNK_EVENTS : CHUNK_EVENTS);
     tail.chunks.push(last);
   }
   addOrPassOver(last, event);
