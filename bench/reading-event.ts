@@ -1,8 +1,9 @@
 // Events as a busy tenant has them, for benchmarks of reading: about 1,000 bytes each, few actions, some thousand actors,
 // as many resources as events, notes of common and of rare words. The same index gives the same event.
 
-const FIRST_TIMESTAMP_MS = Date.UTC(2026, 0, 1);
-const SPACING_MS = 20_000;
+/** So long ago that those of ten million lie in the past. */
+export const FIRST_TIMESTAMP_MS = Date.UTC(2016, 0, 1);
+export const SPACING_MS = 20_000;
 const ACTIONS = ['Read', 'Create', 'Update', 'Delete', 'Approve', 'Export'].flatMap((verb) =>
   ['Invoice', 'User', 'Order', 'Contract', 'Payment', 'Report'].map((noun) => `${verb}.${noun}`),
 );

@@ -9,7 +9,7 @@ import { type Asked, Caller } from './processes/caller.ts';
 import { ADMIN_KEY, fill, startService, startSteadyLoad } from './processes/processes.ts';
 import { KeySelects } from './key-selects.ts';
 import { filesOf, type StoredBytes, tablesOf } from './stored-bytes.ts';
-import { readingEvent } from './reading-event.ts';
+import { FIRST_TIMESTAMP_MS, readingEvent, SPACING_MS } from './reading-event.ts';
 
 const EVENTS = Number(process.env['BENCH_EVENTS'] ?? 1_000_000);
 /** From so many on, all that is asked for first is there. */
@@ -31,6 +31,7 @@ const BACKGROUND = {
   differentEvents: 10_000,
 };
 const PATH = '/api/v1/audit-events';
+const DAY_MS = 86_400_000;
 
 /** What is asked, another one each time. */
 type Ask = (i: number) => Asked;
@@ -65,8 +66,8 @@ const SEARCHES: Readonly<Record<string, Ask>> = {
 };
 
 function dayOf(i: number): string {
-  const day = (i * 13) % Math.max(1, Math.floor((EVENTS * 20_000) / 86_400_000));
-  return new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10);
+  const day = (i * 13) % Math.max(1, Math.floor((EVENTS * SPACING_MS) / DAY_MS));
+  return new Date(FIRST_TIMESTAMP_MS + day * DAY_MS).toISOString().slice(0, 10);
 }
 
 export const benchmark = readingOn(SQLITE);
