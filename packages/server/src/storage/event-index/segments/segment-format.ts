@@ -15,6 +15,8 @@ export const FOOTER_BLOCK = 0;
 /** Of a block, before it is compressed. */
 export const BLOCK_BYTES = 32 * 1024;
 export const COLUMN_DOCS = 8192;
+/** Blocks of a segment have lower numbers; a higher one may be that of another segment. */
+export const BLOCKS_MAX = 2 ** 20;
 /** Terms between two that are written whole. */
 export const RESTART = 16;
 /** Lists of docs and places up to here are beside their term; longer ones are in a stream of their own. */

@@ -3,6 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { pauseForOthers } from '../../../runtime/pause.ts';
+import { decoded } from '../segments/decoded.ts';
 import type { Awaitable } from '../segments/searched.ts';
 import type { Blocks } from '../segments/segment.ts';
 import type { Section } from '../segments/terms.ts';
@@ -30,8 +31,10 @@ interface Wanted {
 export class DamagedSegment extends Error {
   readonly segment: number;
 
-  constructor(segment: number, block: number, cause?: unknown) {
-    super(`block ${block} of segment ${segment} of the index is damaged, or not there`, { cause });
+  /** Without a block where what several of them say does not fit together. */
+  constructor(segment: number, block: number | undefined, cause?: unknown) {
+    const which = block === undefined ? '' : `block ${block} of `;
+    super(`${which}segment ${segment} of the index is damaged, or not there`, { cause });
     this.segment = segment;
   }
 }
@@ -54,7 +57,8 @@ export class BlockCache {
     const names = `${tenant} ${segment} `;
     return {
       read: <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T> => {
-        const name = names + block;
+        // A section may name a block of something else, if somebody has changed it: that is decoded anew.
+        const name = `${names}${block} ${section ?? ''}`;
         const kept = this.#kept.get(name);
         if (kept !== undefined) {
           this.#kept.delete(name);
@@ -129,10 +133,11 @@ export function decodeOrDamaged<T>(
   keys: BlockKeys,
   decode: (raw: Buffer) => T,
 ): { readonly raw: Buffer; readonly value: T } {
-  try {
-    const raw = decodeBlock(stored, place, keys);
-    return { raw, value: decode(raw) };
-  } catch (error) {
-    throw new DamagedSegment(place.segment, place.block, error);
-  }
+  return decoded(
+    () => {
+      const raw = decodeBlock(stored, place, keys);
+      return { raw, value: decode(raw) };
+    },
+    (cause) => new DamagedSegment(place.segment, place.block, cause),
+  );
 }

@@ -15,6 +15,10 @@ const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
+/** Before it is compressed: what is larger was not written here, and would fill the memory. */
+const RAW_BYTES_MAX = 64 * 1024 * 1024;
+const DECOMPRESSION = { maxOutputLength: RAW_BYTES_MAX };
+
 export interface BlockPlace {
   readonly tenant: TenantId;
   readonly segment: number;
@@ -68,12 +72,13 @@ export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: Se
 /** Throws for a block that is damaged, or was made for another place. */
 export function decodeBlock(stored: Buffer, place: BlockPlace, keys: BlockKeys): Buffer {
   const sealed = sealedSection(place.section);
-  if (sealed === undefined) return zstdDecompressSync(stored);
+  if (sealed === undefined) return zstdDecompressSync(stored, DECOMPRESSION);
   const bodyAt = NONCE_BYTES + TAG_BYTES;
   const decipher = createDecipheriv(CIPHER, keys.of(sealed), stored.subarray(0, NONCE_BYTES));
   decipher.setAAD(boundTo(place));
   decipher.setAuthTag(stored.subarray(NONCE_BYTES, bodyAt));
-  return zstdDecompressSync(Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]));
+  const compressed = Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]);
+  return zstdDecompressSync(compressed, DECOMPRESSION);
 }
 
 function boundTo({ tenant, segment, block, section }: BlockPlace): Buffer {

@@ -193,8 +193,10 @@ async function differingDocs(made: Segment, stored: Segment): Promise<readonly n
     for (let first = 0; first < made.docs; first += COLUMN_DOCS)
       await compareColumns(first, made, stored, differing);
   } catch (error) {
-    if (error instanceof DamagedSegment) throw error;
-    // What somebody has changed may not be readable at all: those that were met are named.
+    // What somebody has changed may not be readable to its end: those that were met are named.
+    const met = differing.take();
+    if (!(error instanceof DamagedSegment) || met.count === 0) throw error;
+    return [...met.list()];
   }
   return [...differing.take().list()];
 }

@@ -6,13 +6,12 @@ import type { Found, IndexState, Question } from '../../../events/event-index.ts
 import type { StoredEvent } from '../../../streams/log.ts';
 import { eventOf } from '../logged-event.ts';
 import { Answerer, type Stopping } from '../search/answer.ts';
-import { Segment } from '../segments/segment.ts';
-import { FOOTER_BLOCK } from '../segments/segment-format.ts';
-import { BlockCache, DamagedSegment } from './block-cache.ts';
+import type { Segment } from '../segments/segment.ts';
+import { BlockCache } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { removedSince } from './compare.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
-import { footerIn, isOf } from './open-segment.ts';
+import { openSegment } from './open-segment.ts';
 import type { IndexedLog, StoredSegments } from './segment-store.ts';
 import { Tails } from './tails.ts';
 
@@ -110,12 +109,7 @@ export class Searches {
     const keys = await this.#keysOf(tenant);
     const own = await this.#ofThisLog(tenant, all);
     return Promise.all(
-      own.map(async (listed) => {
-        const blocks = this.#cache.blocksOf(tenant, listed.id, keys);
-        const footer = await blocks.read(FOOTER_BLOCK, undefined, footerIn);
-        if (!isOf(footer, tenant, listed)) throw new DamagedSegment(listed.id, FOOTER_BLOCK);
-        return new Segment(footer, blocks);
-      }),
+      own.map((listed) => openSegment(tenant, listed, this.#cache.blocksOf(tenant, listed.id, keys))),
     );
   }
 
