@@ -3,6 +3,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { pauseForOthers } from '../../../runtime/pause.ts';
+import { RecentlyUsed } from '../recently-used.ts';
 import { decoded } from '../segments/decoded.ts';
 import type { Awaitable } from '../segments/searched.ts';
 import type { Blocks } from '../segments/segment.ts';
@@ -13,11 +14,6 @@ import type { SegmentStore } from './segment-store.ts';
 const BYTES_MAX = 96 * 1024 * 1024;
 /** Texts and objects take so many times the bytes that they were decoded from; what is bytes or numbers says itself. */
 const DECODED = 3;
-
-interface Kept {
-  readonly value: unknown;
-  readonly bytes: number;
-}
 
 interface Wanted {
   readonly tenant: TenantId;
@@ -41,15 +37,14 @@ export class DamagedSegment extends Error {
 
 export class BlockCache {
   readonly #store: Pick<SegmentStore, 'get'>;
-  readonly #bytesMax: number;
-  readonly #kept = new Map<string, Kept>();
+  /** In an object each, since a block may be decoded into anything. */
+  readonly #kept: RecentlyUsed<string, { readonly value: unknown }>;
   readonly #reading = new Map<string, Promise<unknown>>();
-  #bytes = 0;
   #wanted: Wanted[] = [];
 
   constructor(store: Pick<SegmentStore, 'get'>, bytesMax = BYTES_MAX) {
     this.#store = store;
-    this.#bytesMax = bytesMax;
+    this.#kept = new RecentlyUsed(bytesMax);
   }
 
   /** Those of one segment. */
@@ -60,12 +55,8 @@ export class BlockCache {
         // A section may name a block of something else, if somebody has changed it: that is decoded anew.
         const name = `${names}${block} ${section ?? ''}`;
         const kept = this.#kept.get(name);
-        if (kept !== undefined) {
-          this.#kept.delete(name);
-          this.#kept.set(name, kept);
-          // A block is always decoded by the same function.
-          return kept.value as T;
-        }
+        // A block is always decoded by the same function.
+        if (kept !== undefined) return kept.value as T;
         const reading =
           this.#reading.get(name) ?? this.#read(name, { tenant, segment, block, section }, keys, decode);
         return reading as Promise<T>;
@@ -82,7 +73,8 @@ export class BlockCache {
     const reading = this.#stored(place)
       .then((stored) => {
         const { raw, value } = decodeOrDamaged(stored, place, keys, decode);
-        this.#keep(name, value, ArrayBuffer.isView(value) ? value.byteLength : raw.length * DECODED);
+        const bytes = ArrayBuffer.isView(value) ? value.byteLength : raw.length * DECODED;
+        this.#kept.keep(name, { value }, bytes);
         return value;
       })
       .finally(() => this.#reading.delete(name));
@@ -113,16 +105,6 @@ export class BlockCache {
       } catch (error) {
         for (const each of own) each.reject(error);
       }
-    }
-  }
-
-  #keep(name: string, value: unknown, bytes: number): void {
-    this.#kept.set(name, { value, bytes });
-    this.#bytes += bytes;
-    for (const [oldest, { bytes: own }] of this.#kept) {
-      if (this.#bytes <= this.#bytesMax || oldest === name) return;
-      this.#kept.delete(oldest);
-      this.#bytes -= own;
     }
   }
 }
