@@ -110,7 +110,7 @@ export async function removedSince(
 /** What is needed for all segments of a tenant. */
 export interface ComparedIndex {
   readonly store: StoredSegments;
-  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaf' | 'removedSince'>;
+  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaves' | 'removedSince'>;
 }
 
 /** Blocks as they are made, compared with those that are stored, some at a time. */

@@ -78,8 +78,8 @@ export interface IndexedLog {
     tenant: TenantId,
     indexes: readonly number[],
   ): Awaitable<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }>;
-  /** The leaf of an event; undefined where there is none. */
-  leaf(tenant: TenantId, index: number): Awaitable<Uint8Array | undefined>;
+  /** The leaves of events, in this order; one that is not there is undefined. */
+  leaves(tenant: TenantId, indexes: readonly number[]): Awaitable<readonly (Uint8Array | undefined)[]>;
   /** The tenant's own. */
   secret(tenant: TenantId): Awaitable<Uint8Array>;
 }

@@ -268,7 +268,7 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
         await assert.rejects(new TestIndex(index.backend).find('acme', asking('hidden')), DamagedSegment);
       };
       await relisted({ id: others.segments[0]!.id });
-      const leaf = await index.backend.making.log.leaf('acme', 3);
+      const [leaf] = await index.backend.making.log.leaves('acme', [3]);
       const lastLeaf = Buffer.from(leaf!).toString('hex');
       await relisted({ docs: 4, lastLeaf });
     }),

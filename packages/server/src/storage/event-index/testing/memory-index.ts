@@ -39,7 +39,8 @@ export class MemoryLog {
         events: new Map(at(indexes).map((index) => [index, { index } as never])),
         readCount: indexes.length,
       }),
-      leaf: (_tenant, index) => (index < events.length ? leafOf(index) : undefined),
+      leaves: (_tenant, indexes) =>
+        indexes.map((index) => (index < events.length ? leafOf(index) : undefined)),
       secret: () => SECRET,
     };
   }

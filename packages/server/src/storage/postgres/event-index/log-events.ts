@@ -29,7 +29,9 @@ const PORTION = 2048;
 const ANY_TENANT = '';
 
 const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
-const LEAF = statement('SELECT leaf FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
+const LEAVES = statement(
+  'SELECT leaf_index, leaf FROM entries WHERE tenant_id = $1 AND leaf_index = ANY ($2::bigint[])',
+);
 const SECRET = statement('SELECT index_key FROM tenants WHERE tenant_id = $1');
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
@@ -151,9 +153,12 @@ export class LogEvents implements IndexedLog {
     });
   }
 
-  async leaf(tenant: TenantId, index: number): Promise<Uint8Array | undefined> {
-    const [row] = await this.#reads.query(tenant, LEAF, [tenant, index]);
-    return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  async leaves(tenant: TenantId, indexes: readonly number[]): Promise<(Uint8Array | undefined)[]> {
+    const rows = await this.#reads.query(tenant, LEAVES, [tenant, indexes]);
+    const leaves = new Map(
+      rows.map((row) => [numberOf(row, 'leaf_index'), readOr(() => blobOf(row, 'leaf'), new Uint8Array(0))]),
+    );
+    return indexes.map((index) => leaves.get(index));
   }
 
   async secret(tenant: TenantId): Promise<Uint8Array> {

@@ -139,9 +139,11 @@ export class JournalEvents implements IndexedLog {
     return this.#log.eventsAt(tenant, indexes, PAGE_BYTES_MAX);
   }
 
-  leaf(tenant: TenantId, index: number): Uint8Array | undefined {
-    const row = this.#leaf.get(index, tenant);
-    return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  leaves(tenant: TenantId, indexes: readonly number[]): (Uint8Array | undefined)[] {
+    return indexes.map((index) => {
+      const row = this.#leaf.get(index, tenant);
+      return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+    });
   }
 
   secret(tenant: TenantId): Uint8Array {
