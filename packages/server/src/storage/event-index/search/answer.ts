@@ -21,7 +21,7 @@ import {
   type PlacedRow,
   totalOf,
 } from './find.ts';
-import { Looker, type ReadEvents } from './look.ts';
+import { eventsInPortions, Looker, type ReadEvents } from './look.ts';
 import { type Plan, withoutPlaces } from './plan.ts';
 import { planOf } from './planner.ts';
 import type { Searched } from '../segments/searched.ts';
@@ -99,13 +99,10 @@ export class Answerer {
     if (order !== 'Relevance')
       return pageOf(found, this.#question, order, this.#looker, this.#deadline, this.#gatheredMax);
     const newest = await newestOf(found, this.#looker, WEIGHED_MAX);
-    const indexes = newest.map(({ of, doc }) => of.firstIndex + doc);
-    const events = await this.#seen(indexes);
-    const scores = indexes.map((index) => {
-      const event = events.get(index);
-      this.#deadline.throwIfPassed();
-      return event === undefined ? 0 : scoreOf(weighed, event);
-    });
+    const scores = await this.#scoresOf(
+      newest.map(({ of, doc }) => of.firstIndex + doc),
+      weighed,
+    );
     // What fits as well is newest first.
     const best = [...newest.keys()].sort((a, b) => scores[b]! - scores[a]! || a - b);
     return placesOf(best.slice(0, rowsMax).map((i) => newest[i]!));
@@ -142,10 +139,16 @@ export class Answerer {
     return { score: scoreOf(weighed, event), highlights: highlightsOf(this.#question.query, event) };
   }
 
-  /** Events as this reader sees them. */
-  async #seen(indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
-    const events = await this.#log.events(indexes);
-    return new Map([...events].map(([index, event]) => [index, seenBy(event, this.#question.sight)]));
+  /** Of events as this reader sees them, in this order. */
+  async #scoresOf(indexes: readonly number[], weighed: readonly WeighedTerm[]): Promise<number[]> {
+    const scores: number[] = [];
+    for await (const portion of eventsInPortions(indexes, this.#log.events, this.#deadline))
+      for (const index of portion.indexes) {
+        const event = portion.events.get(index);
+        this.#deadline.throwIfPassed();
+        scores.push(event === undefined ? 0 : scoreOf(weighed, seenBy(event, this.#question.sight)));
+      }
+    return scores;
   }
 
   /** How rare the words of the query are among what this reader may search; those of a phrase wherever they stand. */

@@ -108,7 +108,7 @@ export class Searches {
 
   /** How long ago the event came. */
   async #waitedMs(tenant: TenantId, index: number, nowMs: number): Promise<number> {
-    const event = (await this.#log.events(tenant, [index])).get(index);
+    const event = (await this.#log.events(tenant, [index])).events.get(index);
     return event === undefined ? 0 : Math.max(0, nowMs - Date.parse(event.receivedAt));
   }
 

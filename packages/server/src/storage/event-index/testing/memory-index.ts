@@ -33,7 +33,10 @@ export class MemoryLog {
           .slice(from, end)
           .map((event, i) => ({ index: from + i, leaf: leafOf(from + i), event, bytes: 100 })),
       removedSince: () => [],
-      events: (_tenant, indexes) => new Map(at(indexes).map((index) => [index, events[index]!])),
+      events: (_tenant, indexes) => ({
+        events: new Map(at(indexes).map((index) => [index, events[index]!])),
+        readCount: indexes.length,
+      }),
       // No test shows them.
       stored: (_tenant, indexes) => ({
         events: new Map(at(indexes).map((index) => [index, { index } as never])),

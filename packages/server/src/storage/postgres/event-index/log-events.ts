@@ -5,7 +5,14 @@ import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
-import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
+import {
+  type IndexedLog,
+  type LogBehind,
+  type LoggedEvent,
+  READ_BYTES_MAX,
+  type ReadTogether,
+  type Removal,
+} from '../../event-index/store/segment-store.ts';
 import { blobOf, blobOrNone, numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { isWithin } from '../../rows/spans.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
@@ -18,10 +25,6 @@ import { HeldShares } from '../nodes/held-shares.ts';
 import { rowsAt } from './logged-events.ts';
 import type { TenantReads } from './tenant-reads.ts';
 
-/** Of stored text: a page of large events has fewer of them. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** What is looked at is read whole, however large. */
-const LOOKED_AT_BYTES_MAX = Number.MAX_SAFE_INTEGER;
 /** How many logs are found at once; the others come in the next turn. */
 const BEHIND_MAX = 1000;
 const PORTION = 2048;
@@ -128,24 +131,21 @@ export class LogEvents implements IndexedLog {
     });
   }
 
-  async events(tenant: TenantId, indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
-    const { rows } = await this.#reads.inOneState(tenant, (transaction) =>
-      rowsAt(transaction, tenant, indexes, LOOKED_AT_BYTES_MAX),
+  async events(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<QueriedEvent>> {
+    const { rows, readCount } = await this.#reads.inOneState(tenant, (transaction) =>
+      rowsAt(transaction, tenant, indexes, READ_BYTES_MAX),
     );
     const events = new Map<number, QueriedEvent>();
     for (const row of rows) {
       const event = eventStillIn(row);
       if (event !== undefined) events.set(row.index, event);
     }
-    return events;
+    return { events, readCount };
   }
 
-  async stored(
-    tenant: TenantId,
-    indexes: readonly number[],
-  ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }> {
+  async stored(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<StoredEvent>> {
     return this.#reads.inOneState(tenant, async (transaction) => {
-      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, PAGE_BYTES_MAX);
+      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX);
       const asStored = rows.map((row) => row.stored);
       const notices = await noticesFor(transaction, tenant, asStored);
       const stored = await eventsInTurns(this.#stored, asStored, notices);

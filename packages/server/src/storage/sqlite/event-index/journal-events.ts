@@ -7,14 +7,19 @@ import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
-import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
+import {
+  type IndexedLog,
+  type LogBehind,
+  type LoggedEvent,
+  READ_BYTES_MAX,
+  type ReadTogether,
+  type Removal,
+} from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
 import { isWithin } from '../../rows/spans.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
-/** Of stored text: a page of large events has fewer of them. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 const PORTION = 1024;
 
 export class JournalEvents implements IndexedLog {
@@ -121,22 +126,24 @@ export class JournalEvents implements IndexedLog {
     return events;
   }
 
-  events(tenant: TenantId, indexes: readonly number[]): Map<number, QueriedEvent> {
+  events(tenant: TenantId, indexes: readonly number[]): ReadTogether<QueriedEvent> {
     const number = this.#numberOf(tenant);
     const events = new Map<number, QueriedEvent>();
-    for (const index of number === undefined ? [] : indexes) {
-      const [row] = this.#events.ofTenant(number!, index, index + 1, 1);
-      const event = row === undefined ? undefined : eventStillIn(row);
+    if (number === undefined) return { events, readCount: indexes.length };
+    let [readCount, bytes] = [0, 0];
+    for (; readCount < indexes.length && bytes < READ_BYTES_MAX; readCount++) {
+      const index = indexes[readCount]!;
+      const [row] = this.#events.ofTenant(number, index, index + 1, 1);
+      if (row === undefined) continue;
+      bytes += bytesOf(row);
+      const event = eventStillIn(row);
       if (event !== undefined) events.set(index, event);
     }
-    return events;
+    return { events, readCount };
   }
 
-  stored(
-    tenant: TenantId,
-    indexes: readonly number[],
-  ): { readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number } {
-    return this.#log.eventsAt(tenant, indexes, PAGE_BYTES_MAX);
+  stored(tenant: TenantId, indexes: readonly number[]): ReadTogether<StoredEvent> {
+    return this.#log.eventsAt(tenant, indexes, READ_BYTES_MAX);
   }
 
   leaves(tenant: TenantId, indexes: readonly number[]): (Uint8Array | undefined)[] {
@@ -170,7 +177,7 @@ function missingAt(index: number): LoggedEvent {
 function loggedEvent(row: LoggedRow, isRemoved: (index: number) => boolean): LoggedEvent {
   const { index } = row;
   const leaf = readOr(() => blobOf(row.row, 'leaf'), new Uint8Array(0));
-  const bytes = lengthOf(row.row['text1']) + lengthOf(row.row['text2']);
+  const bytes = bytesOf(row);
   try {
     const event = eventIn(row);
     return { index, leaf, event: event?.kind === 'Event' && isRemoved(index) ? undefined : event, bytes };
@@ -183,6 +190,11 @@ function loggedEvent(row: LoggedRow, isRemoved: (index: number) => boolean): Log
       fault: error instanceof Error ? error.message : String(error),
     };
   }
+}
+
+/** Of its texts. */
+function bytesOf({ row }: LoggedRow): number {
+  return lengthOf(row['text1']) + lengthOf(row['text2']);
 }
 
 function lengthOf(text: unknown): number {
