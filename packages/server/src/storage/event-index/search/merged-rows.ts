@@ -43,8 +43,9 @@ export async function* mergedRows(
       const docs = await piece.docs();
       if (docs.count === 0) continue;
       const opened = { rest: rowsIn(of, docs, order, beyond), rows: [], at: 0 };
-      if (await advance(opened)) open.push(opened);
-      best = bestOf(open, order);
+      if (!(await advance(opened))) continue;
+      open.push(opened);
+      best = betterOf(best, opened, order);
     }
     if (best === undefined) return;
     yield best.rows[best.at]!;
@@ -55,9 +56,13 @@ export async function* mergedRows(
 
 function bestOf(open: readonly Open[], order: RowOrder): Open | undefined {
   let best: Open | undefined;
-  for (const each of open)
-    if (best === undefined || order.compare(each.rows[each.at]!, best.rows[best.at]!) < 0) best = each;
+  for (const each of open) best = betterOf(best, each, order);
   return best;
+}
+
+function betterOf(best: Open | undefined, other: Open, order: RowOrder): Open {
+  if (best === undefined) return other;
+  return order.compare(other.rows[other.at]!, best.rows[best.at]!) < 0 ? other : best;
 }
 
 /** False where there is no other row. */
