@@ -24,6 +24,7 @@ import {
 import { eventsInPortions, Looker, type ReadEvents } from './look.ts';
 import { type Plan, withoutPlaces } from './plan.ts';
 import { planOf } from './planner.ts';
+import { indexOf } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 import { withoutRemoved } from './without-removed.ts';
 
@@ -99,10 +100,7 @@ export class Answerer {
     if (order !== 'Relevance')
       return pageOf(found, this.#question, order, this.#looker, this.#deadline, this.#gatheredMax);
     const newest = await newestOf(found, this.#looker, WEIGHED_MAX);
-    const scores = await this.#scoresOf(
-      newest.map(({ of, doc }) => of.firstIndex + doc),
-      weighed,
-    );
+    const scores = await this.#scoresOf(newest.map(indexOf), weighed);
     // What fits as well is newest first.
     const best = [...newest.keys()].sort((a, b) => scores[b]! - scores[a]! || a - b);
     return placesOf(best.slice(0, rowsMax).map((i) => newest[i]!));

@@ -7,7 +7,7 @@ import { matches } from '../../../query/matches.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import type { Stopping } from './answer.ts';
 import type { DocSet } from '../segments/doc-set.ts';
-import type { Row } from './rows.ts';
+import { indexOf, type Row } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 
 /** Reads whole events of a tenant's log by their indexes, in order; one that is removed or not there is left out. */
@@ -62,7 +62,6 @@ export class Looker {
   }
 
   async rowsPassing(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
-    const indexOf = ({ of, doc }: Row) => of.firstIndex + doc;
     await this.#lookAt(rows.map(indexOf));
     return new Set(rows.filter((row) => this.#seen.get(indexOf(row))));
   }

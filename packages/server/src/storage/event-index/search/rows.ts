@@ -72,7 +72,7 @@ export class RowOrder {
   }
 }
 
-export function indexOf({ of, doc }: Row): number {
+export function indexOf({ of, doc }: Pick<Row, 'of' | 'doc'>): number {
   return of.firstIndex + doc;
 }
 

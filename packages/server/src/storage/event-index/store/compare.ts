@@ -16,10 +16,8 @@ import { BlockKeys, type BlockPlace, decodeBlock } from './block-codec.ts';
 import { BlocksInMemory, makeSegment } from './make-segment.ts';
 import { type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { openUncached } from './open-segment.ts';
-import { footerBytes } from './segment-output.ts';
+import { BYTES_WAITING_MAX, footerBytes } from './segment-output.ts';
 import type { IndexedLog, SegmentStore, StoredSegments } from './segment-store.ts';
-
-const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 
 export interface CompareParts {
   readonly store: Pick<SegmentStore, 'get'>;

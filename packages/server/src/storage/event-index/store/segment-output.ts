@@ -7,7 +7,8 @@ import type { Section } from '../segments/terms.ts';
 import { encodeBlock, type Sealing } from './block-codec.ts';
 import type { SegmentStore, StoredBlock } from './segment-store.ts';
 
-const BYTES_WAITING_MAX = 2 * 1024 * 1024;
+/** Of blocks that wait until they are put, or compared, together. */
+export const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 
 export interface OutputParts extends Sealing {
   readonly store: Pick<SegmentStore, 'put'>;

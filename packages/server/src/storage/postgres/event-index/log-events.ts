@@ -3,7 +3,14 @@
 import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
-import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
+import {
+  type EventRow,
+  eventStillIn,
+  leafIn,
+  loggedEvent,
+  missingAt,
+  removedBy,
+} from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
 import {
   type IndexedLog,
@@ -13,8 +20,7 @@ import {
   type ReadTogether,
   type Removal,
 } from '../../event-index/store/segment-store.ts';
-import { blobOf, blobOrNone, numberOf, readOr, textIn } from '../../rows/columns.ts';
-import { isWithin } from '../../rows/spans.ts';
+import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
@@ -22,7 +28,7 @@ import { eventsInTurns } from '../connection/paused-reads.ts';
 import { noticesFor, OVERLAPPING, purgesAt } from '../log/deletions.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
-import { rowsAt } from './logged-events.ts';
+import { BYTES, rowsAt, textOf } from './logged-events.ts';
 import type { TenantReads } from './tenant-reads.ts';
 
 /** How many logs are found at once; the others come in the next turn. */
@@ -46,7 +52,6 @@ const BEHIND = statement(
 const NOTICES_SINCE = statement(
   `SELECT DISTINCT notice_index FROM deletions WHERE tenant_id = $1 AND notice_index >= $2 ORDER BY notice_index`,
 );
-const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
@@ -117,15 +122,13 @@ export class LogEvents implements IndexedLog {
       ]);
       const streamOf = streamsIn(streams);
       const notices = new Set(deletions.map((row) => numberOf(row, 'notice_index')));
-      const removals = await this.#removals(transaction, tenant, [...notices]);
-      const isRemoved = (index: number) => removals.some(({ spans }) => isWithin(spans, index));
+      const isRemoved = removedBy(await this.#removals(transaction, tenant, [...notices]));
       const events: LoggedEvent[] = [];
       for (const row of rows) {
         const index = numberOf(row, 'leaf_index');
-        // Somebody has taken some out: the index keeps their places.
-        for (let missing = from + events.length; missing < index; missing++)
-          events.push({ index: missing, leaf: new Uint8Array(0), event: undefined, bytes: 0 });
-        events.push(withoutRemoved(loggedEvent(tenant, index, row, streamOf(index)), isRemoved));
+        for (let missing = from + events.length; missing < index; missing++) events.push(missingAt(missing));
+        const facts = { leaf: leafIn(row), bytes: numberOf(row, 'bytes') };
+        events.push(loggedEvent(eventRow(tenant, index, row, streamOf(index)), facts, isRemoved));
       }
       return events;
     });
@@ -155,9 +158,7 @@ export class LogEvents implements IndexedLog {
 
   async leaves(tenant: TenantId, indexes: readonly number[]): Promise<(Uint8Array | undefined)[]> {
     const rows = await this.#reads.query(tenant, LEAVES, [tenant, indexes]);
-    const leaves = new Map(
-      rows.map((row) => [numberOf(row, 'leaf_index'), readOr(() => blobOf(row, 'leaf'), new Uint8Array(0))]),
-    );
+    const leaves = new Map(rows.map((row) => [numberOf(row, 'leaf_index'), leafIn(row)]));
     return indexes.map((index) => leaves.get(index));
   }
 
@@ -176,32 +177,7 @@ function streamsIn(rows: readonly Row[]): (index: number) => string | null {
   return (index) => streams.findLast(({ firstIndex }) => firstIndex <= index)?.streamId ?? null;
 }
 
-function loggedEvent(tenant: TenantId, index: number, row: Row, streamId: string | null): LoggedEvent {
-  const leaf = readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
-  const bytes = numberOf(row, 'bytes');
-  const made = {
-    entry: row['entry'],
-    tenant_id: tenant,
-    stream_id: streamId,
-    text1: textOf(row, 'text1'),
-    text2: textOf(row, 'text2'),
-  };
-  try {
-    return { index, leaf, event: eventIn({ index, row: made }), bytes };
-  } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
-    return { index, leaf, event: undefined, bytes, fault };
-  }
-}
-
-function withoutRemoved(logged: LoggedEvent, isRemoved: (index: number) => boolean): LoggedEvent {
-  return logged.event?.kind === 'Event' && isRemoved(logged.index) ? { ...logged, event: undefined } : logged;
-}
-
-/** Bytes that are no text are replaced: nobody but who has changed them put them there. */
-function textOf(row: Row, column: string): string | null {
-  const bytes = blobOrNone(row, column);
-  return bytes === undefined
-    ? null
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+function eventRow(tenant: TenantId, index: number, row: Row, streamId: string | null): EventRow {
+  const texts = { text1: textOf(row, 'text1'), text2: textOf(row, 'text2') };
+  return { index, row: { entry: row['entry'], tenant_id: tenant, stream_id: streamId, ...texts } };
 }

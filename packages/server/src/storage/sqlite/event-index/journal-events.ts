@@ -5,7 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
-import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
+import { eventStillIn, leafIn, loggedEvent, missingAt, removedBy } from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
 import {
   type IndexedLog,
@@ -15,8 +15,7 @@ import {
   type ReadTogether,
   type Removal,
 } from '../../event-index/store/segment-store.ts';
-import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
-import { isWithin } from '../../rows/spans.ts';
+import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
@@ -113,9 +112,8 @@ export class JournalEvents implements IndexedLog {
     for (let next = from; next < end && bytes < bytesMax; ) {
       const rows = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
       for (const row of rows) {
-        // Somebody has taken some out: the index keeps their places.
         for (; next < row.index; next++) events.push(missingAt(next));
-        const event = loggedEvent(row, isRemoved);
+        const event = loggedEvent(row, { leaf: leafIn(row.row), bytes: bytesOf(row) }, isRemoved);
         events.push(event);
         bytes += event.bytes;
         next++;
@@ -149,7 +147,7 @@ export class JournalEvents implements IndexedLog {
   leaves(tenant: TenantId, indexes: readonly number[]): (Uint8Array | undefined)[] {
     return indexes.map((index) => {
       const row = this.#leaf.get(index, tenant);
-      return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+      return row === undefined ? undefined : leafIn(row);
     });
   }
 
@@ -160,35 +158,12 @@ export class JournalEvents implements IndexedLog {
   #isRemovedIn(tenant: TenantId, span: IndexSpan): (index: number) => boolean {
     const rows = this.#log.deletions(tenant, span, span.endIndex - span.firstIndex);
     const notices = new Set(rows.map(({ noticeIndex }) => noticeIndex));
-    const removals = this.#removals(tenant, [...notices]);
-    return (index) => removals.some(({ spans }) => isWithin(spans, index));
+    return removedBy(this.#removals(tenant, [...notices]));
   }
 
   #numberOf(tenant: TenantId): number | undefined {
     const row = this.#tenant.get(tenant);
     return row === undefined ? undefined : numberOf(row, 'tenant');
-  }
-}
-
-function missingAt(index: number): LoggedEvent {
-  return { index, leaf: new Uint8Array(0), event: undefined, bytes: 0 };
-}
-
-function loggedEvent(row: LoggedRow, isRemoved: (index: number) => boolean): LoggedEvent {
-  const { index } = row;
-  const leaf = readOr(() => blobOf(row.row, 'leaf'), new Uint8Array(0));
-  const bytes = bytesOf(row);
-  try {
-    const event = eventIn(row);
-    return { index, leaf, event: event?.kind === 'Event' && isRemoved(index) ? undefined : event, bytes };
-  } catch (error) {
-    return {
-      index,
-      leaf,
-      event: undefined,
-      bytes,
-      fault: error instanceof Error ? error.message : String(error),
-    };
   }
 }
 
