@@ -173,7 +173,7 @@ export class Answerer {
     const found = await allFound(pieces);
     const isExact = found.every(({ sure, possible }) => sure === possible);
     const counted = isExact
-      ? found.map(({ of, sure }) => ({ of, docs: sure }))
+      ? found.map(({ piece, sure }) => ({ piece, docs: sure }))
       : this.#gathered(found, await newestOf(pieces, this.#looker, max + 1));
     const count = counted.reduce((sum, { docs }) => sum + docs.count, 0);
     return {
@@ -182,11 +182,14 @@ export class Answerer {
     };
   }
 
-  #gathered(found: readonly FoundThere[], rows: readonly { readonly of: Searched; readonly doc: number }[]) {
-    const byPiece = Map.groupBy(rows, ({ of }) => of);
-    return found.map(({ of }) => {
-      const docs = (byPiece.get(of) ?? []).map(({ doc }) => doc).sort((a, b) => a - b);
-      return { of, docs: DocSet.ofList(of.docs, Uint32Array.from(docs)) };
+  #gathered(
+    found: readonly FoundThere[],
+    rows: readonly { readonly piece: Searched; readonly doc: number }[],
+  ) {
+    const byPiece = Map.groupBy(rows, ({ piece }) => piece);
+    return found.map(({ piece }) => {
+      const docs = (byPiece.get(piece) ?? []).map(({ doc }) => doc).sort((a, b) => a - b);
+      return { piece, docs: DocSet.ofList(piece.docs, Uint32Array.from(docs)) };
     });
   }
 }

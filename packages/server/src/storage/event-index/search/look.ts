@@ -52,12 +52,12 @@ export class Looker {
   }
 
   /** Which of these docs are asked for, a portion at a time, in their order. What is sure is not looked at. */
-  async *passing(of: Searched, docs: Uint32Array, sure?: DocSet): AsyncGenerator<number[]> {
+  async *passing(piece: Searched, docs: Uint32Array, sure?: DocSet): AsyncGenerator<number[]> {
     for (let from = 0; from < docs.length; from += PORTION) {
       const portion = [...docs.subarray(from, from + PORTION)];
       const isSure = (doc: number) => sure?.has(doc) ?? false;
-      await this.#lookAt(portion.filter((doc) => !isSure(doc)).map((doc) => of.firstIndex + doc));
-      yield portion.filter((doc) => isSure(doc) || this.#seen.get(of.firstIndex + doc));
+      await this.#lookAt(portion.filter((doc) => !isSure(doc)).map((doc) => piece.firstIndex + doc));
+      yield portion.filter((doc) => isSure(doc) || this.#seen.get(piece.firstIndex + doc));
     }
   }
 

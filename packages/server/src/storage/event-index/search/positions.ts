@@ -38,8 +38,8 @@ export class PieceOrder {
 }
 
 /** As a byte string. */
-export async function eventIdAt(of: Searched, doc: number): Promise<string> {
-  return eventIdIn(await of.eventIds(Math.floor(doc / COLUMN_DOCS)), doc);
+export async function eventIdAt(piece: Searched, doc: number): Promise<string> {
+  return eventIdIn(await piece.eventIds(Math.floor(doc / COLUMN_DOCS)), doc);
 }
 
 /** `ids` is the block that the doc is in. */

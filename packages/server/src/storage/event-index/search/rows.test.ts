@@ -47,11 +47,11 @@ class CountingOrder extends RowOrder {
   }
 }
 
-async function page(of: Searched, order: RowOrder, beyond: SortKey | undefined): Promise<number[]> {
+async function page(piece: Searched, order: RowOrder, beyond: SortKey | undefined): Promise<number[]> {
   const found: number[] = [];
   const docs = DocSet.all(DOCS);
-  for await (const { doc } of mergedRows([{ of, docs: async () => docs }], order, beyond))
-    if (found.push(of.firstIndex + doc) === PAGE) break;
+  for await (const { doc } of mergedRows([{ piece, docs: async () => docs }], order, beyond))
+    if (found.push(piece.firstIndex + doc) === PAGE) break;
   return found;
 }
 

@@ -11,7 +11,7 @@ import { allOf, type Searched } from '../segments/searched.ts';
 import { COLUMN_DOCS } from '../segments/segment-format.ts';
 
 export interface Row {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly doc: number;
   readonly atMs: number;
   readonly atNs: number;
@@ -72,8 +72,8 @@ export class RowOrder {
   }
 }
 
-export function indexOf({ of, doc }: Pick<Row, 'of' | 'doc'>): number {
-  return of.firstIndex + doc;
+export function indexOf({ piece, doc }: Pick<Row, 'piece' | 'doc'>): number {
+  return piece.firstIndex + doc;
 }
 
 function eventIdTerm(eventId: string): string {
@@ -89,16 +89,16 @@ function compareField(field: OrderStep['field'], a: Key, b: Key): number {
 
 /** In order, some at a time, from what lies beyond a place. */
 export function rowsIn(
-  of: Searched,
+  piece: Searched,
   docs: DocSet,
   order: RowOrder,
   beyond: SortKey | undefined,
 ): AsyncGenerator<readonly Row[]> {
-  return walk({ of, order, beyond }, docs, order.steps);
+  return walk({ piece, order, beyond }, docs, order.steps);
 }
 
 interface Walk {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly order: RowOrder;
   readonly beyond: SortKey | undefined;
 }
@@ -115,8 +115,8 @@ async function* walk(
 }
 
 /** All of them. */
-async function sortedRows({ of, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
-  const rows = await readRows(of, docs, order);
+async function sortedRows({ piece, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
+  const rows = await readRows(piece, docs, order);
   return order.beyond(rows, beyond).toSorted((a, b) => order.compare(a, b));
 }
 
@@ -127,9 +127,9 @@ async function* walkActions(
   { isDescending }: OrderStep,
   rest: readonly OrderStep[],
 ): AsyncGenerator<readonly Row[]> {
-  const { of, beyond } = walked;
-  const terms = await actionsOf(of);
-  const byPlace = docsByValue(docs, terms.length, await placesOfAll(of));
+  const { piece, beyond } = walked;
+  const terms = await actionsOf(piece);
+  const byPlace = docsByValue(docs, terms.length, await placesOfAll(piece));
   const actions = terms.map((term, place) => ({ term, place }));
   actions.sort((a, b) => (a.term < b.term === isDescending ? 1 : -1));
   const from = beyond === undefined ? undefined : termOf(beyond.action);
@@ -142,9 +142,9 @@ async function* walkActions(
   }
 }
 
-async function placesOfAll(of: Searched): Promise<ArrayLike<number>[]> {
-  const blocks = Math.ceil(of.docs / COLUMN_DOCS);
-  return allOf(Array.from({ length: blocks }, (_, block) => of.valuePlaces('action', block)));
+async function placesOfAll(piece: Searched): Promise<ArrayLike<number>[]> {
+  const blocks = Math.ceil(piece.docs / COLUMN_DOCS);
+  return allOf(Array.from({ length: blocks }, (_, block) => piece.valuePlaces('action', block)));
 }
 
 function docsByValue(docs: DocSet, values: number, places: readonly ArrayLike<number>[]): DocSet[] {
@@ -163,7 +163,7 @@ async function* walkOrder(
   { field, isDescending }: OrderStep,
   isLast: boolean,
 ): AsyncGenerator<readonly Row[]> {
-  const order = new PieceOrder(walked.of, field === 'timestamp' ? 'time' : 'eventId');
+  const order = new PieceOrder(walked.piece, field === 'timestamp' ? 'time' : 'eventId');
   const start = await startOf(walked, order, field, isDescending, isLast);
   let found: number[] = [];
   let portion = WALKED;
@@ -206,50 +206,50 @@ async function* stretchesOf(
 
 /** The first position, in the direction of the walk, that may lie beyond the place. */
 async function startOf(
-  { of, beyond }: Walk,
+  { piece, beyond }: Walk,
   order: PieceOrder,
   field: OrderStep['field'],
   isDescending: boolean,
   isLast: boolean,
 ): Promise<number> {
-  if (beyond === undefined) return isDescending ? of.docs - 1 : 0;
+  if (beyond === undefined) return isDescending ? piece.docs - 1 : 0;
   if (field === 'eventId') {
     const id = eventIdTerm(beyond.eventId);
-    const first = await order.positionOf(async (doc) => (await eventIdAt(of, doc)) < id);
-    return isDescending ? Math.min(of.docs - 1, first) : first;
+    const first = await order.positionOf(async (doc) => (await eventIdAt(piece, doc)) < id);
+    return isDescending ? Math.min(piece.docs - 1, first) : first;
   }
   // Those of the same time are in the order of the log. Where that decides, a page begins behind the last one: thousands may
   // have the same time. Otherwise all of them may lie beyond.
-  const tie = isLast ? beyond.index - of.firstIndex : isDescending ? Infinity : -Infinity;
+  const tie = isLast ? beyond.index - piece.firstIndex : isDescending ? Infinity : -Infinity;
   const first = await order.positionOf(
     async (doc) =>
-      ((await numberAt(of, 'atMs', doc)) - beyond.atMs ||
-        (await numberAt(of, 'atNs', doc)) - beyond.atNs ||
+      ((await numberAt(piece, 'atMs', doc)) - beyond.atMs ||
+        (await numberAt(piece, 'atNs', doc)) - beyond.atNs ||
         doc - tie) < 0,
   );
   return isDescending ? first - 1 : first;
 }
 
-async function numberAt(of: Searched, column: 'atMs' | 'atNs', doc: number): Promise<number> {
-  return (await of.numbers(column, Math.floor(doc / COLUMN_DOCS)))[doc % COLUMN_DOCS]!;
+async function numberAt(piece: Searched, column: 'atMs' | 'atNs', doc: number): Promise<number> {
+  return (await piece.numbers(column, Math.floor(doc / COLUMN_DOCS)))[doc % COLUMN_DOCS]!;
 }
 
 /** As far as the order needs them. */
 export async function readRows(
-  of: Searched,
+  piece: Searched,
   docs: ArrayLike<number>,
   { needsAction, needsEventId }: Pick<RowOrder, 'needsAction' | 'needsEventId'>,
 ): Promise<Row[]> {
   const blocks = [...new Set(Array.from(docs, (doc) => Math.floor(doc / COLUMN_DOCS)))];
-  const actions = needsAction ? await actionsOf(of) : [];
+  const actions = needsAction ? await actionsOf(piece) : [];
   const read = new Map(
     await Promise.all(
       blocks.map(async (block) => {
         const [atMs, atNs, action, eventIds] = await Promise.all([
-          of.numbers('atMs', block),
-          of.numbers('atNs', block),
-          needsAction ? of.valuePlaces('action', block) : undefined,
-          needsEventId ? of.eventIds(block) : undefined,
+          piece.numbers('atMs', block),
+          piece.numbers('atNs', block),
+          needsAction ? piece.valuePlaces('action', block) : undefined,
+          needsEventId ? piece.eventIds(block) : undefined,
         ]);
         return [block, { atMs, atNs, action, eventIds }] as const;
       }),
@@ -259,7 +259,7 @@ export async function readRows(
     const { atMs, atNs, action, eventIds } = read.get(Math.floor(doc / COLUMN_DOCS))!;
     const at = doc % COLUMN_DOCS;
     return {
-      of,
+      piece,
       doc,
       atMs: atMs[at]!,
       atNs: atNs[at]!,
@@ -272,11 +272,11 @@ export async function readRows(
 /** As byte strings, by the pieces that have them: rows are read some at a time. */
 const readActions = new WeakMap<Searched, Promise<readonly string[]>>();
 
-function actionsOf(of: Searched): Promise<readonly string[]> {
-  let actions = readActions.get(of);
+function actionsOf(piece: Searched): Promise<readonly string[]> {
+  let actions = readActions.get(piece);
   if (actions === undefined) {
-    actions = (async () => (await of.values('action')).map(({ text }) => termOf(text)))();
-    readActions.set(of, actions);
+    actions = (async () => (await piece.values('action')).map(({ text }) => termOf(text)))();
+    readActions.set(piece, actions);
   }
   return actions;
 }

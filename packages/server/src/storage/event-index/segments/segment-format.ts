@@ -1,5 +1,5 @@
 // What a segment is made of. It covers a range of a tenant's log; a doc is an event, by its index behind the first. Its
-// parts are blocks of some ten kilobytes, compressed and, for content that must not lie in the clear, sealed. Block 0 is
+// parts are blocks of some ten kilobytes, compressed and, for content that must not lie in the clear, encrypted. Block 0 is
 // the footer, which says where everything else is.
 //
 //   section     a dictionary of terms, the docs that have each, and the places of words in them
@@ -65,5 +65,5 @@ export interface ValueBlock {
   readonly before: number;
 }
 
-/** Takes a block and gives its number; `section` is that of a block that may have to be sealed. */
+/** Takes a block and gives its number; `section` is that of a block that may have to be encrypted. */
 export type TakeBlock = (raw: Buffer, section?: Section) => number;
