@@ -2,19 +2,17 @@
 // or with what it finds, and none is our fault.
 
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 import { processorMs } from '../testing/processor-time.ts';
 
-const { app } = startEventsApp();
-const finder = finderOf(app, 'hostile');
 const SLOW_MS = 2000;
 const EVENTS = 500;
 
-before(async () => {
+const { app } = startEventsApp({}, async (started) => {
   const letters = 'abcdefghijklmnopqrstuvwxyz';
   const events = Array.from({ length: EVENTS - 2 }, (_, i) => ({
     ...EVENT,
@@ -30,9 +28,11 @@ before(async () => {
     },
     { ...EVENT, timestamp: '0000-12-31T23:59:59.999999999Z', payload: { note: 'x'.repeat(60_000), zero: 0 } },
   ];
-  assert.equal((await eventCaller(app, 'hostile').ingestBatch({ events: [...events, ...odd] })).code, '201');
-  await finder.caughtUp();
+  const caller = eventCaller(started.app, 'hostile');
+  assert.equal((await caller.ingestBatch({ events: [...events, ...odd] })).code, '201');
+  await finderOf(started.app, 'hostile').caughtUp();
 });
+const finder = finderOf(app, 'hostile');
 
 /** What is asked, and the answer: a refusal, or how many are found. */
 type Case = readonly [query: string, answer: 'refused' | number | 'some'];

@@ -1,11 +1,10 @@
 // A search that takes long, beside everything else that the service does.
 
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { EVENT } from '../testing/bound-operations.ts';
-import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { finderOf } from '../testing/found-events.ts';
 
@@ -15,7 +14,6 @@ const clock: Clock = {
   after: (delayMs, run) =>
     systemClock.after(delayMs === LIMITS.searchTimeoutMs ? 20 * delayMs : delayMs, run),
 };
-const { app } = startEventsApp({ clock });
 const EVENTS = 300;
 const TERMS = 64;
 /** Of the thread that answers all, by the processor's time: it cannot have kept anybody waiting for longer. */
@@ -23,13 +21,12 @@ const BUSY_MS_MAX = 1000;
 
 const note = Array.from({ length: 700 }, (_, i) => `word${i}`).join(' ');
 const query = Array.from({ length: TERMS }, (_, i) => `word${i * 10}`).join(' ');
-const longSearch = (limit: number) => finderOf(app).search({ query, pagination: { limit } });
-
-before(async () => {
+const { app } = startEventsApp({ clock }, async (started) => {
   const events = Array.from({ length: EVENTS }, () => ({ ...EVENT, payload: { note } }));
-  assert.equal((await eventCaller(app).ingestBatch({ events })).code, '201');
-  await finderOf(app).caughtUp();
+  assert.equal((await started.acme.ingestBatch({ events })).code, '201');
+  await finderOf(started.app).caughtUp();
 });
+const longSearch = (limit: number) => finderOf(app).search({ query, pagination: { limit } });
 
 test('as many words as a query may have, marked in a page of long events, leave the process free for others', async () => {
   const before = process.threadCpuUsage();

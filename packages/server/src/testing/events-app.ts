@@ -10,13 +10,21 @@ export interface EventsApp {
   readonly acme: EventCaller;
 }
 
-/** To be called outside of any test; the service is there from the first one to the last. */
-export function startEventsApp(overrides: Overrides = {}): EventsApp {
+/**
+ * To be called outside of any test; the service is there from the first one to the last. `prepare` is done before the first
+ * one: a hook of the file's own may run at the same time as this one, and then the service is not there yet.
+ */
+export function startEventsApp(
+  overrides: Overrides = {},
+  prepare: (started: EventsApp) => Promise<void> = async () => {},
+): EventsApp {
   // Nothing of it can be known while a file is loaded: what waited there could not share a process with other files.
   const app = {} as TestApp;
+  const started = { app, acme: eventCaller(app) };
   before(async () => {
     Object.assign(app, await startTestApp({}, { authenticate: believeClearance, ...overrides }));
+    await prepare(started);
   });
   after(() => app[Symbol.asyncDispose]?.());
-  return { app, acme: eventCaller(app) };
+  return started;
 }

@@ -2,22 +2,18 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { IndexSpan } from '../../streams/removal/removal.ts';
+import { RecentlyUsed } from './recently-used.ts';
 
 const NOTICES_MAX = 1000;
 
 export class KnownPurges {
-  /** The oldest first. */
-  readonly #spans = new Map<string, readonly IndexSpan[]>();
+  readonly #spans = new RecentlyUsed<string, readonly IndexSpan[]>(NOTICES_MAX);
 
   spansOf(tenant: TenantId, noticeIndex: number): readonly IndexSpan[] | undefined {
     return this.#spans.get(`${tenant} ${noticeIndex}`);
   }
 
   keep(tenant: TenantId, noticeIndex: number, spans: readonly IndexSpan[]): void {
-    this.#spans.set(`${tenant} ${noticeIndex}`, spans);
-    for (const oldest of this.#spans.keys()) {
-      if (this.#spans.size <= NOTICES_MAX) return;
-      this.#spans.delete(oldest);
-    }
+    this.#spans.keep(`${tenant} ${noticeIndex}`, spans);
   }
 }

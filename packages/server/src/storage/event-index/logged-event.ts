@@ -6,7 +6,9 @@ import type { Content, EventFields } from '../../events/show.ts';
 import type { QueriedEvent } from '../../query/queried-event.ts';
 import { instant } from '../../runtime/clock.ts';
 import type { StoredEvent } from '../../streams/log.ts';
-import { blobOf, textIn } from '../rows/columns.ts';
+import { blobOf, readOr, textIn } from '../rows/columns.ts';
+import { isWithin } from '../rows/spans.ts';
+import type { LoggedEvent, Removal } from './store/segment-store.ts';
 
 /** Not looked into yet. The row has entry, tenant_id, stream_id, and text1 and text2 as texts, null once they are removed. */
 export interface EventRow {
@@ -60,4 +62,35 @@ export function eventOf(tenant: TenantId, stored: StoredEvent): QueriedEvent | u
   if (content === undefined || !('texts' in content)) return undefined;
   const [text1, text2] = content.texts;
   return eventStillIn({ index, row: { entry, text1, text2, tenant_id: tenant, stream_id: streamId } });
+}
+
+/** Empty where somebody has changed it: no segment has such a leaf. */
+export function leafIn(row: EventRow['row']): Uint8Array {
+  return readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+}
+
+/** An event as segments are made of it; `isRemoved`: a notice says so, which keeps its own content. */
+export function loggedEvent(
+  row: EventRow,
+  { leaf, bytes }: Pick<LoggedEvent, 'leaf' | 'bytes'>,
+  isRemoved: (index: number) => boolean,
+): LoggedEvent {
+  const { index } = row;
+  try {
+    const event = eventIn(row);
+    return { index, leaf, bytes, event: event?.kind === 'Event' && isRemoved(index) ? undefined : event };
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    return { index, leaf, bytes, event: undefined, fault };
+  }
+}
+
+/** Somebody has taken it out of the log: the index keeps its place. */
+export function missingAt(index: number): LoggedEvent {
+  return { index, leaf: new Uint8Array(0), event: undefined, bytes: 0 };
+}
+
+/** Whether any of the notices has removed an event. */
+export function removedBy(removals: readonly Removal[]): (index: number) => boolean {
+  return (index) => removals.some(({ spans }) => isWithin(spans, index));
 }

@@ -10,7 +10,7 @@ import { DAY_MS, HOUR_MS } from '../segments/times.ts';
 
 /** The docs of a piece that are counted. */
 export interface Counted {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly docs: DocSet;
 }
 
@@ -32,7 +32,7 @@ export async function aggregate(
 ): Promise<Aggregations> {
   const pieces = counted.filter(({ docs }) => docs.count > 0);
   const countings = aggregations.map((aggregation) => countingOf(aggregation, knowsSecrets));
-  for (const { of, docs } of pieces) await countIn(of, docs, countings);
+  for (const { piece, docs } of pieces) await countIn(piece, docs, countings);
   const result: Aggregations = {};
   const otherCount: Partial<Record<Aggregation, number>> = {};
   for (const [i, aggregation] of aggregations.entries()) {
@@ -51,8 +51,8 @@ export async function aggregate(
 /** Goes through blocks of a column, piece by piece. */
 interface Counting {
   /** What it needs of a piece beside its blocks. */
-  begin(of: Searched): Awaitable<void>;
-  read(of: Searched, block: number): Awaitable<ArrayLike<number>>;
+  begin(piece: Searched): Awaitable<void>;
+  read(piece: Searched, block: number): Awaitable<ArrayLike<number>>;
   /** The first `count` of `docs` are places in the block. */
   count(block: ArrayLike<number>, docs: Uint16Array, count: number): void;
   counted(): Counts;
@@ -75,11 +75,11 @@ function countingOf(aggregation: Aggregation, knowsSecrets: boolean): Counting {
 const docsInBlock = new Uint16Array(COLUMN_DOCS);
 
 /** The blocks that the docs are in are read at once, of all columns. */
-async function countIn(of: Searched, docs: DocSet, countings: readonly Counting[]): Promise<void> {
-  await allOf(countings.map((counting) => counting.begin(of)));
+async function countIn(piece: Searched, docs: DocSet, countings: readonly Counting[]): Promise<void> {
+  await allOf(countings.map((counting) => counting.begin(piece)));
   const numbers = docs.blocks(COLUMN_DOCS);
   const read = await allOf(
-    numbers.map((number) => allOf(countings.map((counting) => counting.read(of, number)))),
+    numbers.map((number) => allOf(countings.map((counting) => counting.read(piece, number)))),
   );
   for (const [i, number] of numbers.entries()) {
     const count = docs.inBlock(number, docsInBlock);
@@ -102,13 +102,13 @@ class ValueCounting implements Counting {
     this.#knowsSecrets = knowsSecrets;
   }
 
-  async begin(of: Searched): Promise<void> {
-    const values = await of.values(this.#column);
-    this.#pieces.push({ firstIndex: of.firstIndex, values, counts: new Uint32Array(values.length) });
+  async begin(piece: Searched): Promise<void> {
+    const values = await piece.values(this.#column);
+    this.#pieces.push({ firstIndex: piece.firstIndex, values, counts: new Uint32Array(values.length) });
   }
 
-  read(of: Searched, block: number): Awaitable<ArrayLike<number>> {
-    return of.valuePlaces(this.#column, block);
+  read(piece: Searched, block: number): Awaitable<ArrayLike<number>> {
+    return piece.valuePlaces(this.#column, block);
   }
 
   count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {
@@ -159,8 +159,8 @@ class TraitCounting implements Counting {
 
   begin(): void {}
 
-  read(of: Searched, block: number): Awaitable<ArrayLike<number>> {
-    return of.traitsIn(block);
+  read(piece: Searched, block: number): Awaitable<ArrayLike<number>> {
+    return piece.traitsIn(block);
   }
 
   count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {
@@ -191,8 +191,8 @@ class TimeCounting implements Counting {
 
   begin(): void {}
 
-  read(of: Searched, block: number): Awaitable<ArrayLike<number>> {
-    return of.numbers('atMs', block);
+  read(piece: Searched, block: number): Awaitable<ArrayLike<number>> {
+    return piece.numbers('atMs', block);
   }
 
   count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {

@@ -14,6 +14,8 @@ import { Segment } from '../segments/segment.ts';
 import { chunkOf, segmentOf } from '../testing/memory-pieces.ts';
 import { eventsOf } from '../testing/searched-events.ts';
 
+const READ_AT_ONCE = 7;
+
 /** Some of each. */
 function piecesOf(events: readonly (QueriedEvent | undefined)[], cuts: readonly number[]): Searched[] {
   const ends = [...new Set([...cuts.filter((cut) => cut < events.length), events.length])].sort(
@@ -35,8 +37,13 @@ async function find(
   gatheredMax?: number,
   totalMax?: number,
 ): Promise<Found> {
-  const read = (indexes: readonly number[]) =>
-    new Map(indexes.flatMap((index) => (events[index] ? [[index, events[index]] as const] : [])));
+  // A few at a time, as large events are.
+  const read = (indexes: readonly number[]) => ({
+    events: new Map(
+      indexes.slice(0, READ_AT_ONCE).flatMap((index) => (events[index] ? [[index, events[index]]] : [])),
+    ),
+    readCount: Math.min(READ_AT_ONCE, indexes.length),
+  });
   const deadline = { throwIfPassed() {}, signal: new AbortController().signal } as never;
   const answerer = new Answerer(
     pieces,

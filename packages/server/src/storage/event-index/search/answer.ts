@@ -21,9 +21,10 @@ import {
   type PlacedRow,
   totalOf,
 } from './find.ts';
-import { Looker, type ReadEvents } from './look.ts';
+import { eventsInPortions, Looker, type ReadEvents } from './look.ts';
 import { type Plan, withoutPlaces } from './plan.ts';
 import { planOf } from './planner.ts';
+import { indexOf } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 import { withoutRemoved } from './without-removed.ts';
 
@@ -99,13 +100,7 @@ export class Answerer {
     if (order !== 'Relevance')
       return pageOf(found, this.#question, order, this.#looker, this.#deadline, this.#gatheredMax);
     const newest = await newestOf(found, this.#looker, WEIGHED_MAX);
-    const indexes = newest.map(({ of, doc }) => of.firstIndex + doc);
-    const events = await this.#seen(indexes);
-    const scores = indexes.map((index) => {
-      const event = events.get(index);
-      this.#deadline.throwIfPassed();
-      return event === undefined ? 0 : scoreOf(weighed, event);
-    });
+    const scores = await this.#scoresOf(newest.map(indexOf), weighed);
     // What fits as well is newest first.
     const best = [...newest.keys()].sort((a, b) => scores[b]! - scores[a]! || a - b);
     return placesOf(best.slice(0, rowsMax).map((i) => newest[i]!));
@@ -142,10 +137,16 @@ export class Answerer {
     return { score: scoreOf(weighed, event), highlights: highlightsOf(this.#question.query, event) };
   }
 
-  /** Events as this reader sees them. */
-  async #seen(indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
-    const events = await this.#log.events(indexes);
-    return new Map([...events].map(([index, event]) => [index, seenBy(event, this.#question.sight)]));
+  /** Of events as this reader sees them, in this order. */
+  async #scoresOf(indexes: readonly number[], weighed: readonly WeighedTerm[]): Promise<number[]> {
+    const scores: number[] = [];
+    for await (const portion of eventsInPortions(indexes, this.#log.events, this.#deadline))
+      for (const index of portion.indexes) {
+        const event = portion.events.get(index);
+        this.#deadline.throwIfPassed();
+        scores.push(event === undefined ? 0 : scoreOf(weighed, seenBy(event, this.#question.sight)));
+      }
+    return scores;
   }
 
   /** How rare the words of the query are among what this reader may search; those of a phrase wherever they stand. */
@@ -172,7 +173,7 @@ export class Answerer {
     const found = await allFound(pieces);
     const isExact = found.every(({ sure, possible }) => sure === possible);
     const counted = isExact
-      ? found.map(({ of, sure }) => ({ of, docs: sure }))
+      ? found.map(({ piece, sure }) => ({ piece, docs: sure }))
       : this.#gathered(found, await newestOf(pieces, this.#looker, max + 1));
     const count = counted.reduce((sum, { docs }) => sum + docs.count, 0);
     return {
@@ -181,11 +182,14 @@ export class Answerer {
     };
   }
 
-  #gathered(found: readonly FoundThere[], rows: readonly { readonly of: Searched; readonly doc: number }[]) {
-    const byPiece = Map.groupBy(rows, ({ of }) => of);
-    return found.map(({ of }) => {
-      const docs = (byPiece.get(of) ?? []).map(({ doc }) => doc).sort((a, b) => a - b);
-      return { of, docs: DocSet.ofList(of.docs, Uint32Array.from(docs)) };
+  #gathered(
+    found: readonly FoundThere[],
+    rows: readonly { readonly piece: Searched; readonly doc: number }[],
+  ) {
+    const byPiece = Map.groupBy(rows, ({ piece }) => piece);
+    return found.map(({ piece }) => {
+      const docs = (byPiece.get(piece) ?? []).map(({ doc }) => doc).sort((a, b) => a - b);
+      return { piece, docs: DocSet.ofList(piece.docs, Uint32Array.from(docs)) };
     });
   }
 }

@@ -4,7 +4,7 @@
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import { DocSet, DocSetBuilder } from '../segments/doc-set.ts';
 import { findPhrase } from './phrase.ts';
-import { eventIdAt, positionOf } from './positions.ts';
+import { eventIdAt, PieceOrder } from './positions.ts';
 import { hasPhrase, type NumberPlan, type Plan, type RunPlan, type TimePlan } from './plan.ts';
 import type { Awaitable, Searched } from '../segments/searched.ts';
 import { COLUMN_DOCS } from '../segments/segment-format.ts';
@@ -197,14 +197,15 @@ function docsWithin({ firstIndex, docs }: Searched, spans: readonly IndexSpan[])
 
 /** Those whose ids are not below the one nor above the other. */
 async function docsWithEventId(segment: Searched, first: string, last: string): Promise<DocSet> {
+  const order = new PieceOrder(segment, 'eventId');
   const [from, end] = await Promise.all([
-    positionOf(segment, 'eventId', async (doc) => (await eventIdAt(segment, doc)) < first),
-    positionOf(segment, 'eventId', async (doc) => (await eventIdAt(segment, doc)) <= last),
+    order.positionOf(async (doc) => (await eventIdAt(segment, doc)) < first),
+    order.positionOf(async (doc) => (await eventIdAt(segment, doc)) <= last),
   ]);
   const found = new DocSetBuilder(segment.docs);
   for (const { block, first: firstPosition, end: blockEnd } of blocksOf(segment)) {
     if (blockEnd <= from || firstPosition >= end) continue;
-    const docs = await segment.order('eventId', block);
+    const docs = await order.block(block);
     for (let at = Math.max(from, firstPosition); at < Math.min(end, blockEnd); at++)
       found.add(docs[at - firstPosition]!);
   }

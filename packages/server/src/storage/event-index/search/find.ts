@@ -17,12 +17,12 @@ const SPARE = 1.2;
 
 /** What a plan finds in one piece, when that is needed: often the newest ones are enough. */
 export class PieceFound {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly #find: () => Promise<Finding>;
   #finding: Promise<Finding> | undefined;
 
-  constructor(of: Searched, find: () => Promise<Finding>) {
-    this.of = of;
+  constructor(piece: Searched, find: () => Promise<Finding>) {
+    this.piece = piece;
     this.#find = find;
   }
 
@@ -34,17 +34,17 @@ export class PieceFound {
 
 export function findIn(pieces: readonly Searched[], plan: Plan, stopping: Stopping): PieceFound[] {
   const check = () => stopping.throwIfPassed();
-  return pieces.map((of) => new PieceFound(of, () => evaluate(plan, of, check)));
+  return pieces.map((piece) => new PieceFound(piece, () => evaluate(plan, piece, check)));
 }
 
 /** What is found in a piece. */
 export interface FoundThere extends Finding {
-  readonly of: Searched;
+  readonly piece: Searched;
 }
 
 /** At once, so that all blocks that this needs are read together. */
 export function allFound(pieces: readonly PieceFound[]): Promise<FoundThere[]> {
-  return Promise.all(pieces.map(async (piece) => ({ of: piece.of, ...(await piece.finding()) })));
+  return Promise.all(pieces.map(async (found) => ({ piece: found.piece, ...(await found.finding()) })));
 }
 
 /** Of all pieces together: exact up to the limit, one more past it. */
@@ -57,12 +57,12 @@ export async function totalOf(pieces: readonly PieceFound[], looker: Looker, lim
     total = found.reduce((sum, { sure }) => sum + sure.count, 0);
     if (total > limit) return limit + 1;
     // As many as are likely to be enough.
-    const seen = found.reduce((sum, { of }) => sum + of.docs, 0);
+    const seen = found.reduce((sum, { piece }) => sum + piece.docs, 0);
     docs = ((SPARE * seen) / total) * (limit + 1 - total);
   }
-  for (const { of, sure, possible } of found) {
+  for (const { piece, sure, possible } of found) {
     if (sure === possible) continue;
-    for await (const docs of looker.passing(of, possible.minus(sure).list().toReversed())) {
+    for await (const docs of looker.passing(piece, possible.minus(sure).list().toReversed())) {
       total += docs.length;
       if (total > limit) return limit + 1;
     }
@@ -73,12 +73,12 @@ export async function totalOf(pieces: readonly PieceFound[], looker: Looker, lim
 /** Takes the first pieces, until they have so many docs together. */
 function taken(left: PieceFound[], docs: number): PieceFound[] {
   let count = 0;
-  for (let sum = 0; count < left.length && sum < docs; count++) sum += left[count]!.of.docs;
+  for (let sum = 0; count < left.length && sum < docs; count++) sum += left[count]!.piece.docs;
   return left.splice(0, Math.max(1, count));
 }
 
-function newestFirst<P extends { readonly of: Searched }>(pieces: readonly P[]): P[] {
-  return pieces.toSorted((a, b) => b.of.firstIndex - a.of.firstIndex);
+function newestFirst<P extends { readonly piece: Searched }>(pieces: readonly P[]): P[] {
+  return pieces.toSorted((a, b) => b.piece.firstIndex - a.piece.firstIndex);
 }
 
 /** The rows of a page. */
@@ -92,18 +92,18 @@ export async function pageOf(
 ): Promise<PlacedRow[]> {
   const order = new RowOrder(steps, direction, gatheredMax);
   const sureOf = new Map<Searched, DocSet>();
-  const pieces = found.map((piece) => ({
-    of: piece.of,
+  const pieces = found.map((there) => ({
+    piece: there.piece,
     async docs() {
-      const { sure, possible } = await piece.finding();
-      sureOf.set(piece.of, sure);
+      const { sure, possible } = await there.finding();
+      sureOf.set(there.piece, sure);
       return possible;
     },
   }));
   const page: Row[] = [];
   let waiting: Row[] = [];
   const lookAtWaiting = async () => {
-    const isUnsure = (row: Row) => !sureOf.get(row.of)!.has(row.doc);
+    const isUnsure = (row: Row) => !sureOf.get(row.piece)!.has(row.doc);
     const passed = await looker.rowsPassing(waiting.filter(isUnsure));
     page.push(...waiting.filter((row) => !isUnsure(row) || passed.has(row)));
     waiting = [];
@@ -121,23 +121,23 @@ export async function pageOf(
 
 /** A row of a page, with all that decides its place. */
 export interface PlacedRow {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly doc: number;
   readonly place: SortKey;
 }
 
-export async function placesOf(rows: readonly Pick<Row, 'of' | 'doc'>[]): Promise<PlacedRow[]> {
+export async function placesOf(rows: readonly Pick<Row, 'piece' | 'doc'>[]): Promise<PlacedRow[]> {
   const read = new Map<Searched, Map<number, Row>>();
-  for (const [of, own] of Map.groupBy(rows, (row) => row.of)) {
+  for (const [piece, own] of Map.groupBy(rows, (row) => row.piece)) {
     const docs = own.map(({ doc }) => doc);
-    const complete = await readRows(of, docs, { needsAction: true, needsEventId: true });
-    read.set(of, new Map(complete.map((row) => [row.doc, row])));
+    const complete = await readRows(piece, docs, { needsAction: true, needsEventId: true });
+    read.set(piece, new Map(complete.map((row) => [row.doc, row])));
   }
-  return rows.map(({ of, doc }) => {
-    const row = read.get(of)!.get(doc)!;
+  return rows.map(({ piece, doc }) => {
+    const row = read.get(piece)!.get(doc)!;
     const { atMs, atNs } = row;
     return {
-      of,
+      piece,
       doc,
       place: { atMs, atNs, action: textOfTerm(row.action), eventId: eventIdIn(row), index: indexOf(row) },
     };
@@ -153,14 +153,14 @@ export async function newestOf(
   found: readonly PieceFound[],
   looker: Looker,
   limit: number,
-): Promise<Pick<Row, 'of' | 'doc'>[]> {
-  const newest: Pick<Row, 'of' | 'doc'>[] = [];
+): Promise<Pick<Row, 'piece' | 'doc'>[]> {
+  const newest: Pick<Row, 'piece' | 'doc'>[] = [];
   const left = newestFirst(found);
   for (let docs = limit; left.length > 0; docs = Infinity)
-    for (const { of, sure, possible } of await allFound(taken(left, docs))) {
+    for (const { piece, sure, possible } of await allFound(taken(left, docs))) {
       const docs = possible.list().toReversed();
-      for await (const passing of looker.passing(of, docs, sure)) {
-        newest.push(...passing.map((doc) => ({ of, doc })));
+      for await (const passing of looker.passing(piece, docs, sure)) {
+        newest.push(...passing.map((doc) => ({ piece, doc })));
         if (newest.length >= limit) return newest.slice(0, limit);
       }
     }

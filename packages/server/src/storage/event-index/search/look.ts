@@ -7,14 +7,36 @@ import { matches } from '../../../query/matches.ts';
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import type { Stopping } from './answer.ts';
 import type { DocSet } from '../segments/doc-set.ts';
-import type { Row } from './rows.ts';
+import { indexOf, type Row } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 
-/** Reads whole events of a tenant's log by their indexes; one that is removed or not there is left out. */
-export type ReadEvents = (indexes: readonly number[]) => Promise<ReadonlyMap<number, QueriedEvent>>;
+/** Reads whole events of a tenant's log by their indexes, in order; one that is removed or not there is left out. */
+export type ReadEvents = (indexes: readonly number[]) => Promise<{
+  readonly events: ReadonlyMap<number, QueriedEvent>;
+  /** Of the first of them; the others are too large to be read with these. */
+  readonly readCount: number;
+}>;
 
-/** How many events are read at once. */
+/** How many events are read at once, at the most. */
 const PORTION = 500;
+
+/** Reads many events, and holds no more of them than are read at once. */
+export async function* eventsInPortions(
+  indexes: readonly number[],
+  read: ReadEvents,
+  deadline: Stopping,
+): AsyncGenerator<{
+  readonly indexes: readonly number[];
+  readonly events: ReadonlyMap<number, QueriedEvent>;
+}> {
+  for (let from = 0; from < indexes.length; ) {
+    deadline.throwIfPassed();
+    const { events, readCount } = await read(indexes.slice(from, from + PORTION));
+    const end = from + readCount;
+    yield { indexes: indexes.slice(from, end), events };
+    from = end;
+  }
+}
 
 export class Looker {
   readonly #read: ReadEvents;
@@ -30,32 +52,28 @@ export class Looker {
   }
 
   /** Which of these docs are asked for, a portion at a time, in their order. What is sure is not looked at. */
-  async *passing(of: Searched, docs: Uint32Array, sure?: DocSet): AsyncGenerator<number[]> {
+  async *passing(piece: Searched, docs: Uint32Array, sure?: DocSet): AsyncGenerator<number[]> {
     for (let from = 0; from < docs.length; from += PORTION) {
       const portion = [...docs.subarray(from, from + PORTION)];
       const isSure = (doc: number) => sure?.has(doc) ?? false;
-      await this.#lookAt(portion.filter((doc) => !isSure(doc)).map((doc) => of.firstIndex + doc));
-      yield portion.filter((doc) => isSure(doc) || this.#seen.get(of.firstIndex + doc));
+      await this.#lookAt(portion.filter((doc) => !isSure(doc)).map((doc) => piece.firstIndex + doc));
+      yield portion.filter((doc) => isSure(doc) || this.#seen.get(piece.firstIndex + doc));
     }
   }
 
   async rowsPassing(rows: readonly Row[]): Promise<ReadonlySet<Row>> {
-    const indexOf = ({ of, doc }: Row) => of.firstIndex + doc;
-    for (let from = 0; from < rows.length; from += PORTION)
-      await this.#lookAt(rows.slice(from, from + PORTION).map(indexOf));
+    await this.#lookAt(rows.map(indexOf));
     return new Set(rows.filter((row) => this.#seen.get(indexOf(row))));
   }
 
   async #lookAt(indexes: readonly number[]): Promise<void> {
     const unseen = indexes.filter((index) => !this.#seen.has(index));
-    if (unseen.length === 0) return;
-    this.#deadline.throwIfPassed();
-    const events = await this.#read(unseen);
     const { query, filters, sight } = this.#question;
-    for (const index of unseen) {
-      const event = events.get(index);
-      const seen = event === undefined ? undefined : seenBy(event, sight);
-      this.#seen.set(index, seen !== undefined && passes(filters, seen) && matches(query, seen));
-    }
+    for await (const portion of eventsInPortions(unseen, this.#read, this.#deadline))
+      for (const index of portion.indexes) {
+        const event = portion.events.get(index);
+        const seen = event === undefined ? undefined : seenBy(event, sight);
+        this.#seen.set(index, seen !== undefined && passes(filters, seen) && matches(query, seen));
+      }
   }
 }

@@ -8,7 +8,7 @@ import type { Searched } from '../segments/searched.ts';
 
 /** The docs of a piece that may be shown, found when it is opened. */
 export interface FoundIn {
-  readonly of: Searched;
+  readonly piece: Searched;
   docs(): Promise<DocSet>;
 }
 
@@ -26,25 +26,26 @@ export async function* mergedRows(
   const [step] = order.steps;
   const isByTime = step?.field === 'timestamp';
   const isDescending = step?.isDescending ?? false;
-  const boundOf = ({ of }: FoundIn) => (isByTime ? (isDescending ? -of.maxMs : of.minMs) : -Infinity);
+  const boundOf = ({ piece }: FoundIn) =>
+    isByTime ? (isDescending ? -piece.maxMs : piece.minMs) : -Infinity;
   // The last of them is opened first.
   const closed = pieces.toSorted((a, b) => boundOf(b) - boundOf(a));
   // All are opened then, and together they read their blocks at once.
-  if (!isByTime) await Promise.all(pieces.map((piece) => piece.docs()));
+  if (!isByTime) await Promise.all(pieces.map((found) => found.docs()));
   const open: Open[] = [];
   const placeOf = ({ rows, at }: Open) => (isDescending ? -rows[at]!.atMs : rows[at]!.atMs);
-  const mayBeNext = (piece: FoundIn | undefined, best: Open | undefined) =>
-    piece !== undefined && (best === undefined || !isByTime || boundOf(piece) <= placeOf(best));
+  const mayBeNext = (found: FoundIn | undefined, best: Open | undefined) =>
+    found !== undefined && (best === undefined || !isByTime || boundOf(found) <= placeOf(best));
   for (;;) {
     let best = bestOf(open, order);
     while (mayBeNext(closed.at(-1), best)) {
-      const piece = closed.pop()!;
-      const { of } = piece;
-      const docs = await piece.docs();
+      const found = closed.pop()!;
+      const docs = await found.docs();
       if (docs.count === 0) continue;
-      const opened = { rest: rowsIn(of, docs, order, beyond), rows: [], at: 0 };
-      if (await advance(opened)) open.push(opened);
-      best = bestOf(open, order);
+      const opened = { rest: rowsIn(found.piece, docs, order, beyond), rows: [], at: 0 };
+      if (!(await advance(opened))) continue;
+      open.push(opened);
+      best = betterOf(best, opened, order);
     }
     if (best === undefined) return;
     yield best.rows[best.at]!;
@@ -55,9 +56,13 @@ export async function* mergedRows(
 
 function bestOf(open: readonly Open[], order: RowOrder): Open | undefined {
   let best: Open | undefined;
-  for (const each of open)
-    if (best === undefined || order.compare(each.rows[each.at]!, best.rows[best.at]!) < 0) best = each;
+  for (const each of open) best = betterOf(best, each, order);
   return best;
+}
+
+function betterOf(best: Open | undefined, other: Open, order: RowOrder): Open {
+  if (best === undefined) return other;
+  return order.compare(other.rows[other.at]!, best.rows[best.at]!) < 0 ? other : best;
 }
 
 /** False where there is no other row. */

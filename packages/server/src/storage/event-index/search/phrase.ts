@@ -93,23 +93,25 @@ async function placesOfAny(
  */
 function following(docs: Uint32Array, words: readonly PlacesInDocs[], check: () => void): Uint32Array {
   const before = words.length;
-  const marks = new Uint32Array(before + 1 + words.reduce((most, word) => Math.max(most, highest(word)), 0));
+  const most = Math.max(0, ...Array.from(new Set(words), highest));
+  const marks = new Uint32Array(before + 1 + most);
   const found = new Uint32Array(docs.length);
   let count = 0;
   for (let doc = 0; doc < docs.length; doc++) {
     if (doc % DOCS_UNCHECKED === 0) check();
     // No other doc has the same marks, so they need not be taken away.
     let mark = doc * words.length;
-    let isFound = false;
-    for (let word = 0; word < words.length; word++) {
+    let isFound = true;
+    // Where a word follows nothing, no further one does: a query may repeat a word more often than any event has it.
+    for (let word = 0; word < words.length && isFound; word++) {
       const { places, ends } = words[word]!;
       const end = ends[doc]!;
-      const isLast = word === words.length - 1;
+      isFound = false;
       for (let at = doc === 0 ? 0 : ends[doc - 1]!; at < end; at++) {
         const begin = places[at]! - word + before;
         if (word > 0 && marks[begin] !== mark) continue;
         marks[begin] = mark + 1;
-        if (isLast) isFound = true;
+        isFound = true;
       }
       mark++;
     }
@@ -119,7 +121,7 @@ function following(docs: Uint32Array, words: readonly PlacesInDocs[], check: () 
 }
 
 function highest({ places, ends }: PlacesInDocs): number {
-  const end = ends.at(-1) ?? 0;
+  const end = ends[ends.length - 1] ?? 0;
   let most = 0;
   for (let at = 0; at < end; at++) if (places[at]! > most) most = places[at]!;
   return most;

@@ -32,7 +32,7 @@ import { ALL, and, NONE, not, or, type Plan, wordIn } from './plan.ts';
 import { DAY_MS, type Moment, momentOf } from '../segments/times.ts';
 
 /** Content of these is found by whole words only. */
-const SEALED: readonly Classification[] = ['Confidential', 'Secret'];
+const ENCRYPTED: readonly Classification[] = ['Confidential', 'Secret'];
 
 /** What a question asks for, with all that this reader may not see left out. */
 export function planOf(query: Query, filters: SearchFilters, sight: IndexSight): Plan {
@@ -48,7 +48,7 @@ class Planner {
   constructor({ visible, whole }: IndexSight) {
     this.#visible = visible;
     this.#content = whole;
-    this.#openContent = this.#content.filter((each) => !SEALED.includes(each));
+    this.#openContent = this.#content.filter((each) => !ENCRYPTED.includes(each));
   }
 
   visible({ kinds, classifications }: SearchFilters): Plan {
@@ -110,7 +110,7 @@ class Planner {
   /** Side by side in one value. */
   #words(phrase: Phrase, sections: readonly Section[]): Plan {
     const read = phrase.prefix
-      ? sections.filter((each) => !SEALED.includes(each as Classification))
+      ? sections.filter((each) => !ENCRYPTED.includes(each as Classification))
       : sections;
     return phraseIn(read, WORD, phrase);
   }

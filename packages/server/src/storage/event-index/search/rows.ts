@@ -6,12 +6,12 @@ import type { OrderStep, SortKey } from '../../../events/event-index.ts';
 import type { Direction } from '../../../paging.ts';
 import { termOf } from '../segments/bytes.ts';
 import { DocSet } from '../segments/doc-set.ts';
-import { eventIdAt, eventIdIn, positionOf } from './positions.ts';
+import { eventIdAt, eventIdIn, PieceOrder } from './positions.ts';
 import { allOf, type Searched } from '../segments/searched.ts';
-import { COLUMN_DOCS, type OrderName } from '../segments/segment-format.ts';
+import { COLUMN_DOCS } from '../segments/segment-format.ts';
 
 export interface Row {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly doc: number;
   readonly atMs: number;
   readonly atNs: number;
@@ -72,8 +72,8 @@ export class RowOrder {
   }
 }
 
-export function indexOf({ of, doc }: Row): number {
-  return of.firstIndex + doc;
+export function indexOf({ piece, doc }: Pick<Row, 'piece' | 'doc'>): number {
+  return piece.firstIndex + doc;
 }
 
 function eventIdTerm(eventId: string): string {
@@ -89,16 +89,16 @@ function compareField(field: OrderStep['field'], a: Key, b: Key): number {
 
 /** In order, some at a time, from what lies beyond a place. */
 export function rowsIn(
-  of: Searched,
+  piece: Searched,
   docs: DocSet,
   order: RowOrder,
   beyond: SortKey | undefined,
 ): AsyncGenerator<readonly Row[]> {
-  return walk({ of, order, beyond }, docs, order.steps);
+  return walk({ piece, order, beyond }, docs, order.steps);
 }
 
 interface Walk {
-  readonly of: Searched;
+  readonly piece: Searched;
   readonly order: RowOrder;
   readonly beyond: SortKey | undefined;
 }
@@ -111,12 +111,12 @@ async function* walk(
   if (docs.count <= walked.order.gatheredMax || step === undefined)
     yield await sortedRows(walked, docs.list());
   else if (step.field === 'action') yield* walkActions(walked, docs, step, rest);
-  else yield* walkOrder(walked, docs, step);
+  else yield* walkOrder(walked, docs, step, rest.length === 0);
 }
 
 /** All of them. */
-async function sortedRows({ of, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
-  const rows = await readRows(of, docs, order);
+async function sortedRows({ piece, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
+  const rows = await readRows(piece, docs, order);
   return order.beyond(rows, beyond).toSorted((a, b) => order.compare(a, b));
 }
 
@@ -127,10 +127,10 @@ async function* walkActions(
   { isDescending }: OrderStep,
   rest: readonly OrderStep[],
 ): AsyncGenerator<readonly Row[]> {
-  const { of, beyond } = walked;
-  const values = await of.values('action');
-  const byPlace = docsByValue(docs, values.length, await placesOfAll(of));
-  const actions = values.map(({ text }, place) => ({ term: termOf(text), place }));
+  const { piece, beyond } = walked;
+  const terms = await actionsOf(piece);
+  const byPlace = docsByValue(docs, terms.length, await placesOfAll(piece));
+  const actions = terms.map((term, place) => ({ term, place }));
   actions.sort((a, b) => (a.term < b.term === isDescending ? 1 : -1));
   const from = beyond === undefined ? undefined : termOf(beyond.action);
   for (const { term, place } of actions) {
@@ -142,9 +142,9 @@ async function* walkActions(
   }
 }
 
-async function placesOfAll(of: Searched): Promise<ArrayLike<number>[]> {
-  const blocks = Math.ceil(of.docs / COLUMN_DOCS);
-  return allOf(Array.from({ length: blocks }, (_, block) => of.valuePlaces('action', block)));
+async function placesOfAll(piece: Searched): Promise<ArrayLike<number>[]> {
+  const blocks = Math.ceil(piece.docs / COLUMN_DOCS);
+  return allOf(Array.from({ length: blocks }, (_, block) => piece.valuePlaces('action', block)));
 }
 
 function docsByValue(docs: DocSet, values: number, places: readonly ArrayLike<number>[]): DocSet[] {
@@ -153,21 +153,26 @@ function docsByValue(docs: DocSet, values: number, places: readonly ArrayLike<nu
   return lists.map((list) => DocSet.ofList(docs.docs, Uint32Array.from(list)));
 }
 
-/** The docs of the set as they stand in an order, either way. */
+/**
+ * The docs of the set as they stand in an order, either way. `isLast`: no other step decides among those of the same time, so
+ * that they are in the order of the log.
+ */
 async function* walkOrder(
   walked: Walk,
   docs: DocSet,
   { field, isDescending }: OrderStep,
+  isLast: boolean,
 ): AsyncGenerator<readonly Row[]> {
-  const name: OrderName = field === 'timestamp' ? 'time' : 'eventId';
+  const order = new PieceOrder(walked.piece, field === 'timestamp' ? 'time' : 'eventId');
+  const start = await startOf(walked, order, field, isDescending, isLast);
   let found: number[] = [];
   let portion = WALKED;
-  for await (const stretch of stretchesOf(walked, name, isDescending)) {
+  for await (const stretch of stretchesOf(order, start, isDescending)) {
     for (const doc of docs.among(stretch)) {
       if (found.push(doc) < portion) continue;
       const rows = await sortedRows(walked, found);
-      // The next ones may be of the same time, and come before these, unless time alone decides.
-      const end = name === 'time' && walked.order.steps.length > 1 ? lastTimeIn(rows) : rows.length;
+      // The next ones may be of the same time, and come before these.
+      const end = field === 'timestamp' && !isLast ? lastTimeIn(rows) : rows.length;
       yield rows.slice(0, end);
       found = rows.slice(end).map((row) => row.doc);
       portion = 2 * found.length + WALKED;
@@ -184,71 +189,67 @@ function lastTimeIn(rows: readonly Row[]): number {
   return begin;
 }
 
-/** The docs of an order, block by block, from what may lie beyond the place. */
+/** The docs of an order, block by block, from a position on. */
 async function* stretchesOf(
-  walked: Walk,
-  name: OrderName,
+  order: PieceOrder,
+  start: number,
   isDescending: boolean,
 ): AsyncGenerator<Uint32Array> {
-  const { of } = walked;
-  const start = await startOf(walked, name, isDescending);
-  const blocks = Math.ceil(of.docs / COLUMN_DOCS);
+  const blocks = Math.ceil(order.piece.docs / COLUMN_DOCS);
   let block = Math.floor(start / COLUMN_DOCS);
   for (let at = start % COLUMN_DOCS; block >= 0 && block < blocks; block += isDescending ? -1 : 1) {
-    const docs = await of.order(name, block);
+    const docs = await order.block(block);
     yield isDescending ? docs.subarray(0, at + 1).toReversed() : docs.subarray(at);
     at = isDescending ? COLUMN_DOCS - 1 : 0;
   }
 }
 
 /** The first position, in the direction of the walk, that may lie beyond the place. */
-async function startOf({ of, beyond }: Walk, name: OrderName, isDescending: boolean): Promise<number> {
-  if (beyond === undefined) return isDescending ? of.docs - 1 : 0;
-  const first = await placeIn(of, name, beyond);
-  if (!isDescending) return first;
-  // All of the same time are before it.
-  const after = name === 'time' ? await placeIn(of, name, { ...beyond, atNs: beyond.atNs + 1 }) : first + 1;
-  return Math.min(of.docs, after) - 1;
-}
-
-/** Where in the order the first one is that is not below. */
-function placeIn(
-  of: Searched,
-  name: OrderName,
-  { atMs, atNs, eventId }: Pick<SortKey, 'atMs' | 'atNs' | 'eventId'>,
+async function startOf(
+  { piece, beyond }: Walk,
+  order: PieceOrder,
+  field: OrderStep['field'],
+  isDescending: boolean,
+  isLast: boolean,
 ): Promise<number> {
-  if (name === 'time')
-    return positionOf(
-      of,
-      name,
-      async (doc) =>
-        ((await numberAt(of, 'atMs', doc)) - atMs || (await numberAt(of, 'atNs', doc)) - atNs) < 0,
-    );
-  const id = eventIdTerm(eventId);
-  return positionOf(of, name, async (doc) => (await eventIdAt(of, doc)) < id);
+  if (beyond === undefined) return isDescending ? piece.docs - 1 : 0;
+  if (field === 'eventId') {
+    const id = eventIdTerm(beyond.eventId);
+    const first = await order.positionOf(async (doc) => (await eventIdAt(piece, doc)) < id);
+    return isDescending ? Math.min(piece.docs - 1, first) : first;
+  }
+  // Those of the same time are in the order of the log. Where that decides, a page begins behind the last one: thousands may
+  // have the same time. Otherwise all of them may lie beyond.
+  const tie = isLast ? beyond.index - piece.firstIndex : isDescending ? Infinity : -Infinity;
+  const first = await order.positionOf(
+    async (doc) =>
+      ((await numberAt(piece, 'atMs', doc)) - beyond.atMs ||
+        (await numberAt(piece, 'atNs', doc)) - beyond.atNs ||
+        doc - tie) < 0,
+  );
+  return isDescending ? first - 1 : first;
 }
 
-async function numberAt(of: Searched, column: 'atMs' | 'atNs', doc: number): Promise<number> {
-  return (await of.numbers(column, Math.floor(doc / COLUMN_DOCS)))[doc % COLUMN_DOCS]!;
+async function numberAt(piece: Searched, column: 'atMs' | 'atNs', doc: number): Promise<number> {
+  return (await piece.numbers(column, Math.floor(doc / COLUMN_DOCS)))[doc % COLUMN_DOCS]!;
 }
 
 /** As far as the order needs them. */
 export async function readRows(
-  of: Searched,
+  piece: Searched,
   docs: ArrayLike<number>,
   { needsAction, needsEventId }: Pick<RowOrder, 'needsAction' | 'needsEventId'>,
 ): Promise<Row[]> {
   const blocks = [...new Set(Array.from(docs, (doc) => Math.floor(doc / COLUMN_DOCS)))];
-  const values = needsAction ? await of.values('action') : [];
-  const actions = values.map(({ text }) => termOf(text));
+  const actions = needsAction ? await actionsOf(piece) : [];
   const read = new Map(
     await Promise.all(
       blocks.map(async (block) => {
         const [atMs, atNs, action, eventIds] = await Promise.all([
-          of.numbers('atMs', block),
-          of.numbers('atNs', block),
-          needsAction ? of.valuePlaces('action', block) : undefined,
-          needsEventId ? of.eventIds(block) : undefined,
+          piece.numbers('atMs', block),
+          piece.numbers('atNs', block),
+          needsAction ? piece.valuePlaces('action', block) : undefined,
+          needsEventId ? piece.eventIds(block) : undefined,
         ]);
         return [block, { atMs, atNs, action, eventIds }] as const;
       }),
@@ -258,7 +259,7 @@ export async function readRows(
     const { atMs, atNs, action, eventIds } = read.get(Math.floor(doc / COLUMN_DOCS))!;
     const at = doc % COLUMN_DOCS;
     return {
-      of,
+      piece,
       doc,
       atMs: atMs[at]!,
       atNs: atNs[at]!,
@@ -266,4 +267,16 @@ export async function readRows(
       eventId: eventIds === undefined ? '' : eventIdIn(eventIds, doc),
     };
   });
+}
+
+/** As byte strings, by the pieces that have them: rows are read some at a time. */
+const readActions = new WeakMap<Searched, Promise<readonly string[]>>();
+
+function actionsOf(piece: Searched): Promise<readonly string[]> {
+  let actions = readActions.get(piece);
+  if (actions === undefined) {
+    actions = (async () => (await piece.values('action')).map(({ text }) => termOf(text)))();
+    readActions.set(piece, actions);
+  }
+  return actions;
 }

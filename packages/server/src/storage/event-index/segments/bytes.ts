@@ -103,6 +103,11 @@ export class ByteReader {
     return this.at >= this.#end;
   }
 
+  /** What follows is not part of what was written. */
+  end(): void {
+    if (!this.isAtEnd) throw new Error('a block of the index goes on behind its end');
+  }
+
   byte(): number {
     if (this.at >= this.#end) throw new Error('a block of the index ends too soon');
     return this.#bytes[this.at++]!;
@@ -115,8 +120,16 @@ export class ByteReader {
     for (let factor = 0x80; ; factor *= 0x80) {
       const next = this.byte();
       value += (next & 0x7f) * factor;
+      if (value > Number.MAX_SAFE_INTEGER) throw new Error('a number of the index is too large');
       if (next < 0x80) return value;
     }
+  }
+
+  /** Of things that take at least a byte each, and come next. */
+  count(): number {
+    const count = this.varint();
+    if (count > this.#end - this.at) throw new Error('a block of the index ends too soon');
+    return count;
   }
 
   signed(): number {

@@ -1,6 +1,7 @@
 // Reads the blocks of a dictionary, term by term. Terms are bytes here, since a merge goes through millions of them.
 
 import { compareBytes } from './bytes.ts';
+import { type AsDamage, decoded, requireSound } from './decoded.ts';
 
 /** Where the docs of a term, or its places, are: bytes of the block itself, or of a stream beside it. */
 export interface List {
@@ -30,39 +31,61 @@ export class EntryReader {
   #end = 0;
   #postingsAt = 0;
   #placesAt = 0;
+  readonly #asDamage: AsDamage;
+
+  constructor(asDamage: AsDamage) {
+    this.#asDamage = asDamage;
+  }
 
   /** From its first entry. */
   open(raw: Buffer): void {
-    this.raw = raw;
-    this.#restarts = raw.readUInt32LE(raw.length - 4);
-    this.#restartsAt = raw.length - 4 - 4 * this.#restarts;
-    this.#begin(0);
+    decoded(() => {
+      this.raw = raw;
+      this.#restarts = raw.readUInt32LE(raw.length - 4);
+      this.#restartsAt = raw.length - 4 - 4 * this.#restarts;
+      requireSound(this.#restarts > 0 && this.#restartsAt > 0, 'a block of terms without any');
+      this.#begin(0);
+    }, this.#asDamage);
   }
 
   /** So that the next entry is, or comes before, the first one that is not below. */
   seek(term: Buffer): void {
-    let low = 0;
-    let high = this.#restarts;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      this.#begin(middle);
-      this.next();
-      if (compareBytes(this.term, this.termLength, term, term.length) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    this.#begin(Math.max(0, low - 1));
+    decoded(() => {
+      let low = 0;
+      let high = this.#restarts;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        this.#begin(middle);
+        this.#next();
+        if (compareBytes(this.term, this.termLength, term, term.length) <= 0) low = middle + 1;
+        else high = middle;
+      }
+      this.#begin(Math.max(0, low - 1));
+    }, this.#asDamage);
   }
 
-  /** False at the end of the block. */
+  /** False at the end of the block. A merge calls it for millions of terms, so nothing is made for the call. */
   next(): boolean {
+    try {
+      return this.#next();
+    } catch (error) {
+      throw this.#asDamage(error);
+    }
+  }
+
+  #next(): boolean {
     if (this.#at === this.#end) {
       if (this.#restart + 1 >= this.#restarts) return false;
       this.#begin(this.#restart + 1);
     }
     const shared = this.#varint();
     const length = this.#varint();
+    const { raw } = this;
+    const isAbove = shared === this.termLength || raw[this.#at]! > this.term[shared]!;
+    if (shared > this.termLength || length === 0 || this.#at + length > this.#end || !isAbove)
+      throw new Error('a term of the index is not what comes next');
     if (shared + length > this.term.length) this.#growTerm(shared + length);
-    const { raw, term } = this;
+    const { term } = this;
     for (let i = 0, at = this.#at; i < length; i++) term[shared + i] = raw[at + i]!;
     this.#at += length;
     this.termLength = shared + length;
@@ -105,8 +128,12 @@ export class EntryReader {
       restart + 1 < this.#restarts
         ? this.raw.readUInt32LE(this.#restartsAt + 4 * (restart + 1))
         : this.#restartsAt;
+    // The first one is written whole.
+    this.termLength = 0;
     this.#postingsAt = this.#varint();
     this.#placesAt = this.#varint();
+    const isWithin = this.#at < this.#end && this.#end <= this.#restartsAt;
+    requireSound(isWithin, 'a block of terms that is cut otherwise than it was written');
   }
 
   #varint(): number {
@@ -118,6 +145,7 @@ export class EntryReader {
       const next = raw[this.#at++];
       if (next === undefined) throw new Error('a block of the index ends too soon');
       value += (next & 0x7f) * factor;
+      if (value > Number.MAX_SAFE_INTEGER) throw new Error('a number of the index is too large');
       if (next < 0x80) return value;
     }
   }

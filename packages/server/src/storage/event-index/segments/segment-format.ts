@@ -1,5 +1,5 @@
 // What a segment is made of. It covers a range of a tenant's log; a doc is an event, by its index behind the first. Its
-// parts are blocks of some ten kilobytes, compressed and, for content that must not lie in the clear, sealed. Block 0 is
+// parts are blocks of some ten kilobytes, compressed and, for content that must not lie in the clear, encrypted. Block 0 is
 // the footer, which says where everything else is.
 //
 //   section     a dictionary of terms, the docs that have each, and the places of words in them
@@ -15,6 +15,8 @@ export const FOOTER_BLOCK = 0;
 /** Of a block, before it is compressed. */
 export const BLOCK_BYTES = 32 * 1024;
 export const COLUMN_DOCS = 8192;
+/** Blocks of a segment have lower numbers; a higher one may be that of another segment. */
+export const BLOCKS_MAX = 2 ** 20;
 /** Terms between two that are written whole. */
 export const RESTART = 16;
 /** Lists of docs and places up to here are beside their term; longer ones are in a stream of their own. */
@@ -63,5 +65,5 @@ export interface ValueBlock {
   readonly before: number;
 }
 
-/** Takes a block and gives its number; `section` is that of a block that may have to be sealed. */
+/** Takes a block and gives its number; `section` is that of a block that may have to be encrypted. */
 export type TakeBlock = (raw: Buffer, section?: Section) => number;

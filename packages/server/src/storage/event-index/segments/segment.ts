@@ -1,15 +1,24 @@
 // Reads a segment of the store: looks up terms in its dictionaries, and reads its columns. Blocks come from a cache or from the store;
 // those that are asked for at the same time are read together.
 
-import { ByteReader, compareBytes } from './bytes.ts';
-import { widthOf } from './column-writer.ts';
+import {
+  docSetIn,
+  numbersIn,
+  ofLength,
+  orderIn,
+  placesIn,
+  valuePlacesIn,
+  valuesIn,
+} from './block-decoders.ts';
+import { compareBytes } from './bytes.ts';
+import { EVENT_ID_BYTES } from './column-writer.ts';
+import { AS_IT_IS, type AsDamage, decoded, requireSound } from './decoded.ts';
 import { EntryReader, type List } from './dictionary.ts';
 import { DocSet, DocSetBuilder } from './doc-set.ts';
 import {
   BLOCK_BYTES,
   COLUMN_DOCS,
   type Footer,
-  isDense,
   type NumberColumn,
   type OrderName,
   type ValueColumn,
@@ -52,10 +61,12 @@ export class Segment implements Searched {
   readonly minMs: number;
   readonly maxMs: number;
   readonly #blocks: Blocks;
+  readonly #asDamage: AsDamage;
 
-  constructor(footer: Footer, blocks: Blocks) {
+  constructor(footer: Footer, blocks: Blocks, asDamage = AS_IT_IS) {
     this.footer = footer;
     this.#blocks = blocks;
+    this.#asDamage = asDamage;
     const times = footer.columns.atMs ?? [];
     this.minMs = times.reduce((min, block) => Math.min(min, block.min ?? Infinity), Infinity);
     this.maxMs = times.reduce((max, block) => Math.max(max, block.max ?? -Infinity), -Infinity);
@@ -129,13 +140,13 @@ export class Segment implements Searched {
     const { places, raw } = entry;
     const [docs] = await this.docsOf(section, [entry]);
     const bytes = places!.isInline ? inlined(raw, places!) : await this.#list(section, places!, 'places');
-    return placesIn(bytes, docs!.list(), among);
+    return decoded(() => placesIn(bytes, docs!.list(), among), this.#asDamage);
   }
 
   /** Zero everywhere where there is no such column. */
   numbers(column: NumberColumn, block: number): Awaitable<Float64Array> {
     const blocks = this.footer.columns[column];
-    const length = Math.min(COLUMN_DOCS, this.docs - block * COLUMN_DOCS);
+    const length = this.#docsInBlock(block);
     if (blocks === undefined) return ZEROS.subarray(0, length);
     return this.#blocks.read(blocks[block]!.block, undefined, (raw) => numbersIn(raw, length));
   }
@@ -146,47 +157,61 @@ export class Segment implements Searched {
   }
 
   traitsIn(block: number): Awaitable<Uint8Array> {
-    return this.#blocks.read(this.footer.columns.traits![block]!.block, undefined, (raw) => raw);
+    const docs = this.#docsInBlock(block);
+    return this.#blocks.read(this.footer.columns.traits![block]!.block, undefined, (raw) =>
+      ofLength(raw, docs),
+    );
   }
 
   eventIds(block: number): Awaitable<Buffer> {
-    return this.#blocks.read(this.footer.columns.eventId![block]!.block, undefined, (raw) => raw);
+    const length = this.#docsInBlock(block) * EVENT_ID_BYTES;
+    return this.#blocks.read(this.footer.columns.eventId![block]!.block, undefined, (raw) =>
+      ofLength(raw, length),
+    );
   }
 
   valuePlaces(column: ValueColumn, block: number): Awaitable<ArrayLike<number>> {
-    const width = widthOf(this.footer.valueCounts[column]);
+    const values = this.footer.valueCounts[column];
+    const docs = this.#docsInBlock(block);
     return this.#blocks.read(this.footer.columns[column]![block]!.block, undefined, (raw) =>
-      unpacked(raw, width),
+      valuePlacesIn(raw, docs, values),
     );
   }
 
   async values(column: ValueColumn): Promise<readonly ReadValue[]> {
     const blocks = this.footer.values[column];
     const read = await allOf(blocks.map(({ block }) => this.#blocks.read(block, undefined, valuesIn)));
-    return read.length === 1 ? read[0]! : read.flat();
+    const values = read.length === 1 ? read[0]! : read.flat();
+    const isWhole = values.length === this.footer.valueCounts[column];
+    decoded(() => requireSound(isWhole, 'more or fewer values than it says'), this.#asDamage);
+    return values;
   }
 
   order(name: OrderName, block: number): Awaitable<Uint32Array> {
     const blocks = this.footer.orders[name];
     const from = block * COLUMN_DOCS;
-    const length = Math.min(COLUMN_DOCS, this.docs - from);
+    const length = this.#docsInBlock(block);
     if (blocks === undefined) return Uint32Array.from({ length }, (_, i) => from + i);
-    return this.#blocks.read(blocks[block]!, undefined, (raw) => orderIn(raw, from, length));
+    return this.#blocks.read(blocks[block]!, undefined, (raw) => orderIn(raw, from, length, this.docs));
   }
 
   /** All terms of a section, from the lowest, for a merge. */
   cursor(section: Section): SectionCursor {
-    return new SectionCursor(this.footer.sections[section], this.docs, (block, decode) =>
-      this.#blocks.read(block, section, decode),
+    return new SectionCursor(
+      this.footer.sections[section],
+      this.docs,
+      (block, decode) => this.#blocks.read(block, section, decode),
+      this.#asDamage,
     );
   }
 
+  /** All have as many but the last. */
+  #docsInBlock(block: number): number {
+    return Math.min(COLUMN_DOCS, this.docs - block * COLUMN_DOCS);
+  }
+
   #docsIn({ count }: TermEntry, bytes: Buffer): DocSet {
-    const all = this.docs;
-    if (count === all) return DocSet.all(all);
-    return isDense(count, all)
-      ? DocSet.ofBits(all, bitsIn(bytes, all))
-      : DocSet.ofList(all, deltasIn(bytes, count));
+    return decoded(() => docSetIn(bytes, count, this.docs), this.#asDamage);
   }
 
   /** Terms from one on, while the visitor wants more. Blocks that begin with a term of the run are read together. */
@@ -200,7 +225,8 @@ export class Segment implements Searched {
     if (rootBlock === undefined) return;
     const { firstTerms, blocks } = await this.#blocks.read(rootBlock, section, rootIn);
     const from = Buffer.from(term, 'latin1');
-    const reader = new EntryReader();
+    const reader = new EntryReader(this.#asDamage);
+    let last = '';
     const read = (at: number) => this.#blocks.read(blocks[at]!, section, (bytes) => bytes);
     for (let at = Math.max(0, firstAbove(firstTerms, term) - 1); at < blocks.length; ) {
       const ahead = [read(at)];
@@ -215,7 +241,11 @@ export class Segment implements Searched {
         reader.seek(from);
         while (reader.next()) {
           if (compareBytes(reader.term, reader.termLength, from, from.length) < 0) continue;
-          if (!visit(entryIn(reader))) return;
+          const entry = entryIn(reader);
+          // A run that is read in portions would begin again and again.
+          if (entry.term <= last) throw this.#asDamage(new Error('terms of the index are out of order'));
+          last = entry.term;
+          if (!visit(entry)) return;
         }
       }
       at += ahead.length;
@@ -228,9 +258,11 @@ export class Segment implements Searched {
     const end = Math.ceil((from + length) / BLOCK_BYTES);
     const blocks = root[stream].slice(first, end);
     const pieces = await allOf(blocks.map((block) => this.#blocks.read(block, section, (raw) => raw)));
-    const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
     const start = from - first * BLOCK_BYTES;
-    return whole.subarray(start, start + length);
+    return decoded(() => {
+      const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+      return ofLength(whole.subarray(start, start + length), length);
+    }, this.#asDamage);
   }
 }
 
@@ -247,83 +279,6 @@ function entryIn(reader: EntryReader): StoredEntry {
 
 function inlined(raw: Buffer, { from, length }: List): Buffer {
   return raw.subarray(from, from + length);
-}
-
-function bitsIn(bytes: Buffer, docs: number): Uint32Array {
-  const bits = new Uint32Array(Math.ceil(docs / 32));
-  new Uint8Array(bits.buffer).set(bytes);
-  return bits;
-}
-
-function deltasIn(bytes: Buffer, count: number): Uint32Array {
-  const reader = new ByteReader(bytes);
-  const docs = new Uint32Array(count);
-  let last = 0;
-  for (let i = 0; i < count; i++) docs[i] = last += reader.varint();
-  return docs;
-}
-
-/**
- * Of each doc that has the term there is a number of bytes, and in these its places; those of docs that are not asked for are
- * passed over. A phrase of common words goes through millions of them, so they are read here, byte by byte.
- */
-function placesIn(bytes: Buffer, docs: Uint32Array, asked: Uint32Array): PlacesInDocs {
-  const places = new Uint32Array(bytes.length);
-  const ends = new Uint32Array(asked.length);
-  let at = 0;
-  let end = 0;
-  for (let i = 0, next = 0; next < asked.length && i < docs.length; i++) {
-    let byte = bytes[at++]!;
-    let length = byte & 0x7f;
-    for (let shift = 7; byte >= 0x80; shift += 7) length |= ((byte = bytes[at++]!) & 0x7f) << shift;
-    const ownEnd = at + length;
-    if (docs[i] === asked[next]) {
-      for (let last = 0; at < ownEnd; ) {
-        byte = bytes[at++]!;
-        last += byte & 0x7f;
-        for (let shift = 7; byte >= 0x80; shift += 7) last += ((byte = bytes[at++]!) & 0x7f) << shift;
-        places[end++] = last;
-      }
-      ends[next++] = end;
-    }
-    at = ownEnd;
-  }
-  if (at > bytes.length) throw new Error('a list of the index ends too soon');
-  return { places, ends };
-}
-
-function numbersIn(raw: Buffer, count: number): Float64Array {
-  const reader = new ByteReader(raw);
-  const numbers = new Float64Array(count);
-  let last = 0;
-  for (let i = 0; i < count; i++) numbers[i] = last += reader.signed();
-  return numbers;
-}
-
-function orderIn(raw: Buffer, from: number, count: number): Uint32Array {
-  const reader = new ByteReader(raw);
-  const docs = new Uint32Array(count);
-  for (let i = 0; i < count; i++) docs[i] = from + i + reader.signed();
-  return docs;
-}
-
-function unpacked(raw: Buffer, width: 1 | 2 | 4): ArrayLike<number> {
-  if (width === 1) return raw;
-  // Copied, since they must begin where their kind of number can.
-  const { buffer } = new Uint8Array(raw);
-  return width === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer);
-}
-
-function valuesIn(raw: Buffer): ReadValue[] {
-  const reader = new ByteReader(raw);
-  const text = () => reader.bytes(reader.varint()).toString('utf8');
-  const label = () => {
-    const doc = reader.varint();
-    return doc === 0 ? undefined : { doc: doc - 1, text: text() };
-  };
-  const values: ReadValue[] = [];
-  while (!reader.isAtEnd) values.push({ text: text(), label: label(), openLabel: label() });
-  return values;
 }
 
 function firstAbove(terms: readonly string[], term: string): number {

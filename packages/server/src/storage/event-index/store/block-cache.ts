@@ -3,6 +3,8 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { pauseForOthers } from '../../../runtime/pause.ts';
+import { RecentlyUsed } from '../recently-used.ts';
+import { decoded } from '../segments/decoded.ts';
 import type { Awaitable } from '../segments/searched.ts';
 import type { Blocks } from '../segments/segment.ts';
 import type { Section } from '../segments/terms.ts';
@@ -12,11 +14,6 @@ import type { SegmentStore } from './segment-store.ts';
 const BYTES_MAX = 96 * 1024 * 1024;
 /** Texts and objects take so many times the bytes that they were decoded from; what is bytes or numbers says itself. */
 const DECODED = 3;
-
-interface Kept {
-  readonly value: unknown;
-  readonly bytes: number;
-}
 
 interface Wanted {
   readonly tenant: TenantId;
@@ -30,23 +27,24 @@ interface Wanted {
 export class DamagedSegment extends Error {
   readonly segment: number;
 
-  constructor(segment: number, block: number, cause?: unknown) {
-    super(`block ${block} of segment ${segment} of the index is damaged, or not there`, { cause });
+  /** Without a block where what several of them say does not fit together. */
+  constructor(segment: number, block: number | undefined, cause?: unknown) {
+    const which = block === undefined ? '' : `block ${block} of `;
+    super(`${which}segment ${segment} of the index is damaged, or not there`, { cause });
     this.segment = segment;
   }
 }
 
 export class BlockCache {
   readonly #store: Pick<SegmentStore, 'get'>;
-  readonly #bytesMax: number;
-  readonly #kept = new Map<string, Kept>();
+  /** In an object each, since a block may be decoded into anything. */
+  readonly #kept: RecentlyUsed<string, { readonly value: unknown }>;
   readonly #reading = new Map<string, Promise<unknown>>();
-  #bytes = 0;
   #wanted: Wanted[] = [];
 
   constructor(store: Pick<SegmentStore, 'get'>, bytesMax = BYTES_MAX) {
     this.#store = store;
-    this.#bytesMax = bytesMax;
+    this.#kept = new RecentlyUsed(bytesMax);
   }
 
   /** Those of one segment. */
@@ -54,14 +52,11 @@ export class BlockCache {
     const names = `${tenant} ${segment} `;
     return {
       read: <T>(block: number, section: Section | undefined, decode: (raw: Buffer) => T): Awaitable<T> => {
-        const name = names + block;
+        // A section may name a block of something else, if somebody has changed it: that is decoded anew.
+        const name = `${names}${block} ${section ?? ''}`;
         const kept = this.#kept.get(name);
-        if (kept !== undefined) {
-          this.#kept.delete(name);
-          this.#kept.set(name, kept);
-          // A block is always decoded by the same function.
-          return kept.value as T;
-        }
+        // A block is always decoded by the same function.
+        if (kept !== undefined) return kept.value as T;
         const reading =
           this.#reading.get(name) ?? this.#read(name, { tenant, segment, block, section }, keys, decode);
         return reading as Promise<T>;
@@ -78,7 +73,8 @@ export class BlockCache {
     const reading = this.#stored(place)
       .then((stored) => {
         const { raw, value } = decodeOrDamaged(stored, place, keys, decode);
-        this.#keep(name, value, ArrayBuffer.isView(value) ? value.byteLength : raw.length * DECODED);
+        const bytes = ArrayBuffer.isView(value) ? value.byteLength : raw.length * DECODED;
+        this.#kept.keep(name, { value }, bytes);
         return value;
       })
       .finally(() => this.#reading.delete(name));
@@ -111,16 +107,6 @@ export class BlockCache {
       }
     }
   }
-
-  #keep(name: string, value: unknown, bytes: number): void {
-    this.#kept.set(name, { value, bytes });
-    this.#bytes += bytes;
-    for (const [oldest, { bytes: own }] of this.#kept) {
-      if (this.#bytes <= this.#bytesMax || oldest === name) return;
-      this.#kept.delete(oldest);
-      this.#bytes -= own;
-    }
-  }
 }
 
 export function decodeOrDamaged<T>(
@@ -129,10 +115,11 @@ export function decodeOrDamaged<T>(
   keys: BlockKeys,
   decode: (raw: Buffer) => T,
 ): { readonly raw: Buffer; readonly value: T } {
-  try {
-    const raw = decodeBlock(stored, place, keys);
-    return { raw, value: decode(raw) };
-  } catch (error) {
-    throw new DamagedSegment(place.segment, place.block, error);
-  }
+  return decoded(
+    () => {
+      const raw = decodeBlock(stored, place, keys);
+      return { raw, value: decode(raw) };
+    },
+    (cause) => new DamagedSegment(place.segment, place.block, cause),
+  );
 }

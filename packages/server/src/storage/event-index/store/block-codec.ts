@@ -1,4 +1,4 @@
-// A block as it is stored: compressed, and sealed where it holds content that must not lie in the clear. A sealed block is
+// A block as it is stored: compressed, and encrypted where it holds content that must not lie in the clear. An encrypted block is
 // bound to its place: one that was put elsewhere does not open.
 
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
@@ -15,6 +15,10 @@ const COMPRESSION = {
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
+/** Before it is compressed: what is larger was not written here, and would fill the memory. */
+const RAW_BYTES_MAX = 64 * 1024 * 1024;
+const DECOMPRESSION = { maxOutputLength: RAW_BYTES_MAX };
+
 export interface BlockPlace {
   readonly tenant: TenantId;
   readonly segment: number;
@@ -22,23 +26,23 @@ export interface BlockPlace {
   readonly section: Section | undefined;
 }
 
-export type SealedSection = 'Confidential' | 'Secret';
+export type EncryptedSection = 'Confidential' | 'Secret';
 
 /** Undefined where the blocks of a section are stored in the clear. */
-export function sealedSection(section: Section | undefined): SealedSection | undefined {
+export function encryptedSection(section: Section | undefined): EncryptedSection | undefined {
   return section === 'Confidential' || section === 'Secret' ? section : undefined;
 }
 
 /** The keys of one tenant. */
 export class BlockKeys {
   readonly #secret: Uint8Array;
-  readonly #keys = new Map<SealedSection, Buffer>();
+  readonly #keys = new Map<EncryptedSection, Buffer>();
 
   constructor(secret: Uint8Array) {
     this.#secret = secret;
   }
 
-  of(section: SealedSection): Buffer {
+  keyOf(section: EncryptedSection): Buffer {
     let key = this.#keys.get(section);
     if (key === undefined) {
       key = createHmac('sha256', this.#secret).update(`index of ${section}`).digest();
@@ -48,18 +52,18 @@ export class BlockKeys {
   }
 }
 
-/** What a block is sealed with. */
-export interface Sealing {
+/** What a block is encrypted with. */
+export interface Encryption {
   readonly keys: BlockKeys;
   readonly random: Random;
 }
 
-export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: Sealing): Buffer {
+export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: Encryption): Buffer {
   const compressed = zstdCompressSync(raw, COMPRESSION);
-  const sealed = sealedSection(place.section);
-  if (sealed === undefined) return compressed;
+  const encrypted = encryptedSection(place.section);
+  if (encrypted === undefined) return compressed;
   const nonce = random.bytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, keys.of(sealed), nonce);
+  const cipher = createCipheriv(CIPHER, keys.keyOf(encrypted), nonce);
   cipher.setAAD(boundTo(place));
   const body = Buffer.concat([cipher.update(compressed), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
@@ -67,13 +71,14 @@ export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: Se
 
 /** Throws for a block that is damaged, or was made for another place. */
 export function decodeBlock(stored: Buffer, place: BlockPlace, keys: BlockKeys): Buffer {
-  const sealed = sealedSection(place.section);
-  if (sealed === undefined) return zstdDecompressSync(stored);
+  const encrypted = encryptedSection(place.section);
+  if (encrypted === undefined) return zstdDecompressSync(stored, DECOMPRESSION);
   const bodyAt = NONCE_BYTES + TAG_BYTES;
-  const decipher = createDecipheriv(CIPHER, keys.of(sealed), stored.subarray(0, NONCE_BYTES));
+  const decipher = createDecipheriv(CIPHER, keys.keyOf(encrypted), stored.subarray(0, NONCE_BYTES));
   decipher.setAAD(boundTo(place));
   decipher.setAuthTag(stored.subarray(NONCE_BYTES, bodyAt));
-  return zstdDecompressSync(Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]));
+  const compressed = Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]);
+  return zstdDecompressSync(compressed, DECOMPRESSION);
 }
 
 function boundTo({ tenant, segment, block, section }: BlockPlace): Buffer {

@@ -16,10 +16,8 @@ import { BlockKeys, type BlockPlace, decodeBlock } from './block-codec.ts';
 import { BlocksInMemory, makeSegment } from './make-segment.ts';
 import { type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { openUncached } from './open-segment.ts';
-import { footerBytes } from './segment-output.ts';
+import { BYTES_WAITING_MAX, footerBytes } from './segment-output.ts';
 import type { IndexedLog, SegmentStore, StoredSegments } from './segment-store.ts';
-
-const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 
 export interface CompareParts {
   readonly store: Pick<SegmentStore, 'get'>;
@@ -110,7 +108,7 @@ export async function removedSince(
 /** What is needed for all segments of a tenant. */
 export interface ComparedIndex {
   readonly store: StoredSegments;
-  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaf' | 'removedSince'>;
+  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaves' | 'removedSince'>;
 }
 
 /** Blocks as they are made, compared with those that are stored, some at a time. */
@@ -193,8 +191,10 @@ async function differingDocs(made: Segment, stored: Segment): Promise<readonly n
     for (let first = 0; first < made.docs; first += COLUMN_DOCS)
       await compareColumns(first, made, stored, differing);
   } catch (error) {
-    if (error instanceof DamagedSegment) throw error;
-    // What somebody has changed may not be readable at all: those that were met are named.
+    // What somebody has changed may not be readable to its end: those that were met are named.
+    const met = differing.take();
+    if (!(error instanceof DamagedSegment) || met.count === 0) throw error;
+    return [...met.list()];
   }
   return [...differing.take().list()];
 }

@@ -71,14 +71,19 @@ export function endOf(segments: readonly Pick<ListedSegment, 'firstIndex' | 'doc
   return last === undefined ? 0 : last.firstIndex + last.docs;
 }
 
-/** Those that are of this log, up to the first that is not. */
+/**
+ * Those that are of this log, up to the first that is not. A leaf says what all before it are, but all of them are asked for: a
+ * rebuild that went on behind a restore lists segments of the old log before those of the new one, whose last leaf fits.
+ */
 export async function ofThisLog(
   tenant: TenantId,
   listed: readonly ListedSegment[],
-  log: Pick<IndexedLog, 'leaf'>,
+  log: Pick<IndexedLog, 'leaves'>,
 ): Promise<readonly ListedSegment[]> {
-  const leaves = await Promise.all(
-    listed.map(async ({ firstIndex, docs }) => log.leaf(tenant, firstIndex + docs - 1)),
+  if (listed.length === 0) return listed;
+  const leaves = await log.leaves(
+    tenant,
+    listed.map(({ firstIndex, docs }) => firstIndex + docs - 1),
   );
   const other = listed.findIndex(({ lastLeaf }, i) => hexOf(leaves[i]) !== lastLeaf);
   return other < 0 ? listed : listed.slice(0, other);

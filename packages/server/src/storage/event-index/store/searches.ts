@@ -5,14 +5,14 @@ import type { TenantId } from '@tallystick/contract';
 import type { Found, IndexState, Question } from '../../../events/event-index.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import { eventOf } from '../logged-event.ts';
+import { RecentlyUsed } from '../recently-used.ts';
 import { Answerer, type Stopping } from '../search/answer.ts';
-import { Segment } from '../segments/segment.ts';
-import { FOOTER_BLOCK } from '../segments/segment-format.ts';
-import { BlockCache, DamagedSegment } from './block-cache.ts';
+import type { Segment } from '../segments/segment.ts';
+import { BlockCache } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { removedSince } from './compare.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
-import { footerIn, isOf } from './open-segment.ts';
+import { openSegment } from './open-segment.ts';
 import type { IndexedLog, StoredSegments } from './segment-store.ts';
 import { Tails } from './tails.ts';
 
@@ -22,6 +22,15 @@ const TAIL_EVENTS_MAX = 65_536;
 /** Beyond either of them, a segment of a tail is overdue: its events are large, or a segment was discarded. */
 const TAIL_EVENTS = 4096;
 const TAIL_BYTES = 4 * 1024 * 1024;
+
+/** So many are known by what is asked again otherwise, in two short queries. */
+const TENANTS_MAX = 1000;
+
+interface KnownTenant {
+  readonly keys: BlockKeys;
+  /** Those of its segments that are of the log that is there. */
+  ownSegments: ReadonlySet<number>;
+}
 
 export interface SearchesOptions {
   /** So many that match are gathered and sorted; of more the order is walked. */
@@ -41,9 +50,7 @@ export class Searches {
   readonly #options: SearchesOptions;
   readonly #cache: BlockCache;
   readonly #tails: Tails;
-  readonly #keys = new Map<TenantId, BlockKeys>();
-  /** Segments that are of the log that is there. */
-  readonly #compared = new Set<number>();
+  readonly #known = new RecentlyUsed<TenantId, KnownTenant>(TENANTS_MAX);
 
   constructor(store: StoredSegments, log: IndexedLog, options: SearchesOptions = {}) {
     this.#store = store;
@@ -101,38 +108,38 @@ export class Searches {
 
   /** How long ago the event came. */
   async #waitedMs(tenant: TenantId, index: number, nowMs: number): Promise<number> {
-    const event = (await this.#log.events(tenant, [index])).get(index);
+    const event = (await this.#log.events(tenant, [index])).events.get(index);
     return event === undefined ? 0 : Math.max(0, nowMs - Date.parse(event.receivedAt));
   }
 
   async #open(tenant: TenantId, all: readonly ListedSegment[]): Promise<Segment[]> {
     if (all.length === 0) return [];
-    const keys = await this.#keysOf(tenant);
-    const own = await this.#ofThisLog(tenant, all);
+    const known = await this.#knownOf(tenant);
+    const own = await this.#ofThisLog(tenant, all, known);
     return Promise.all(
-      own.map(async (listed) => {
-        const blocks = this.#cache.blocksOf(tenant, listed.id, keys);
-        const footer = await blocks.read(FOOTER_BLOCK, undefined, footerIn);
-        if (!isOf(footer, tenant, listed)) throw new DamagedSegment(listed.id, FOOTER_BLOCK);
-        return new Segment(footer, blocks);
-      }),
+      own.map((listed) => openSegment(tenant, listed, this.#cache.blocksOf(tenant, listed.id, known.keys))),
     );
   }
 
   /** A log is put back only while nothing is served from it, so each is compared once. */
-  async #ofThisLog(tenant: TenantId, listed: readonly ListedSegment[]): Promise<readonly ListedSegment[]> {
-    if (listed.every(({ id }) => this.#compared.has(id))) return listed;
+  async #ofThisLog(
+    tenant: TenantId,
+    listed: readonly ListedSegment[],
+    known: KnownTenant,
+  ): Promise<readonly ListedSegment[]> {
+    if (listed.every(({ id }) => known.ownSegments.has(id))) return listed;
     const own = await ofThisLog(tenant, listed, this.#log);
-    if (own.length === listed.length) for (const { id } of own) this.#compared.add(id);
+    // Those that are not listed any more are forgotten.
+    known.ownSegments = new Set(own.length === listed.length ? own.map(({ id }) => id) : []);
     return own;
   }
 
-  async #keysOf(tenant: TenantId): Promise<BlockKeys> {
-    let keys = this.#keys.get(tenant);
-    if (keys === undefined) {
-      keys = new BlockKeys(await this.#log.secret(tenant));
-      this.#keys.set(tenant, keys);
+  async #knownOf(tenant: TenantId): Promise<KnownTenant> {
+    let known = this.#known.get(tenant);
+    if (known === undefined) {
+      known = { keys: new BlockKeys(await this.#log.secret(tenant)), ownSegments: new Set() };
+      this.#known.keep(tenant, known);
     }
-    return keys;
+    return known;
   }
 }

@@ -1,15 +1,16 @@
-// A segment on its way into the store: its blocks, compressed and sealed, are put there some at a time, the footer last. It is
+// A segment on its way into the store: its blocks, compressed and encrypted, are put there some at a time, the footer last. It is
 // nobody's until a manifest lists it.
 
 import type { TenantId } from '@tallystick/contract';
 import { FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
 import type { Section } from '../segments/terms.ts';
-import { encodeBlock, type Sealing } from './block-codec.ts';
+import { encodeBlock, type Encryption } from './block-codec.ts';
 import type { SegmentStore, StoredBlock } from './segment-store.ts';
 
-const BYTES_WAITING_MAX = 2 * 1024 * 1024;
+/** Of blocks that wait until they are put, or compared, together. */
+export const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 
-export interface OutputParts extends Sealing {
+export interface OutputParts extends Encryption {
   readonly store: Pick<SegmentStore, 'put'>;
 }
 

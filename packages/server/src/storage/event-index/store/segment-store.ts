@@ -62,6 +62,16 @@ export interface LogBehind {
   readonly head: number;
 }
 
+/** Of stored text: of large events fewer are read at once. */
+export const READ_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Events by their indexes. */
+export interface ReadTogether<Event> {
+  readonly events: ReadonlyMap<number, Event>;
+  /** How many were looked for: at least one, fewer than were asked for where they are too large together. */
+  readonly readCount: number;
+}
+
 export interface IndexedLog {
   /** Those with so many events behind their segments, at least; not all where they are many. */
   behind(events: number): Awaitable<readonly LogBehind[]>;
@@ -72,14 +82,11 @@ export interface IndexedLog {
   /** What the notices from this index on have removed, by the notices themselves. */
   removedSince(tenant: TenantId, noticeIndex: number): Awaitable<readonly Removal[]>;
   /** Whole events; one that is removed or unreadable is left out. */
-  events(tenant: TenantId, indexes: readonly number[]): Awaitable<ReadonlyMap<number, QueriedEvent>>;
-  /** As they are shown, while they are not too large together, and how many were looked for. */
-  stored(
-    tenant: TenantId,
-    indexes: readonly number[],
-  ): Awaitable<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }>;
-  /** The leaf of an event; undefined where there is none. */
-  leaf(tenant: TenantId, index: number): Awaitable<Uint8Array | undefined>;
+  events(tenant: TenantId, indexes: readonly number[]): Awaitable<ReadTogether<QueriedEvent>>;
+  /** As they are shown. */
+  stored(tenant: TenantId, indexes: readonly number[]): Awaitable<ReadTogether<StoredEvent>>;
+  /** The leaves of events, in this order; one that is not there is undefined. */
+  leaves(tenant: TenantId, indexes: readonly number[]): Awaitable<readonly (Uint8Array | undefined)[]>;
   /** The tenant's own. */
   secret(tenant: TenantId): Awaitable<Uint8Array>;
 }

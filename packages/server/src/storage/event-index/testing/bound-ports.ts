@@ -22,7 +22,7 @@ export function boundLog(log: IndexedLog, between: IndexedLog['between']): Index
     head: (tenant) => log.head(tenant),
     events: (...asked) => log.events(...asked),
     stored: (...asked) => log.stored(...asked),
-    leaf: (...asked) => log.leaf(...asked),
+    leaves: (...asked) => log.leaves(...asked),
     secret: (tenant) => log.secret(tenant),
     removedSince: (...asked) => log.removedSince(...asked),
     between,

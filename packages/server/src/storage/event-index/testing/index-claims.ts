@@ -268,7 +268,7 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
         await assert.rejects(new TestIndex(index.backend).find('acme', asking('hidden')), DamagedSegment);
       };
       await relisted({ id: others.segments[0]!.id });
-      const leaf = await index.backend.making.log.leaf('acme', 3);
+      const [leaf] = await index.backend.making.log.leaves('acme', [3]);
       const lastLeaf = Buffer.from(leaf!).toString('hex');
       await relisted({ docs: 4, lastLeaf });
     }),
@@ -359,6 +359,25 @@ export function claimIndex(open: () => Promise<IndexBackend>): void {
       assert.equal(await index.maker.indexAgain('acme', 6), undefined);
       assert.equal(await index.maker.indexAgain('acme', 2), undefined);
       await index.requireFound('acme', asking('refund'));
+    }),
+  );
+
+  test(
+    'of large events few are read at once, all that are asked for are weighed, and the first is always read',
+    withIndex(async (index) => {
+      const words = 'refund '.repeat(9000);
+      const large = Array.from({ length: 90 }, (_, i) => noting(`${words} ${i === 3 ? 'rare' : ''}`));
+      for (let from = 0; from < large.length; from += 15)
+        await index.append('acme', large.slice(from, from + 15));
+      const indexes = [...large.keys()];
+      const { log } = index.backend.searching;
+      const { events, readCount } = await log.events('acme', indexes);
+      assert.ok(readCount > 10 && readCount < 80, `${readCount}`);
+      assert.deepEqual([...events.keys()], indexes.slice(0, readCount));
+      assert.equal((await log.events('acme', [5])).readCount, 1);
+      assert.equal((await log.events('acme', [99, 98])).readCount, 2);
+      const found = await index.find('acme', { ...asking('refund OR rare'), order: 'Relevance' });
+      assert.deepEqual([found.total, indexesOf(found)[0]], [90, 3]);
     }),
   );
 

@@ -7,12 +7,15 @@ import { BlockKeys } from '../store/block-codec.ts';
 import { compareSegments } from '../store/compare.ts';
 import { makeSegment } from '../store/make-segment.ts';
 import type { ListedSegment, Manifest } from '../store/manifest.ts';
+import { Searches } from '../store/searches.ts';
 import { SegmentOutput } from '../store/segment-output.ts';
+import type { IndexedLog } from '../store/segment-store.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { said } from './any-question.ts';
 import { boundLog } from './bound-ports.ts';
 import { asking, notes } from './noted-events.ts';
 import { type IndexBackend, TestIndex } from './open-index.ts';
+import { questionOf } from './plain-definition.ts';
 
 /** `open` gives an empty store. */
 export function claimUpkeep(open: () => Promise<IndexBackend>): void {
@@ -236,6 +239,39 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
       assert.deepEqual(await compared(backend), { faults: [], events: 0, eventsLeftOut: 15 });
       await index.upkeep().forget('acme');
       assert.deepEqual(await compared(backend), { faults: [], events: 15 });
+    }),
+  );
+
+  test(
+    'one that is not of this log ends the list, though a later one is; all are asked for at once, and once',
+    withIndex(async (index, { making: { store }, searching }) => {
+      await index.append('acme', notes(22));
+      await index.follow();
+      const manifest = (await store.manifest('acme'))!;
+      assert.equal(manifest.segments.length, 2);
+      let asked: (readonly number[])[] = [];
+      const { log } = searching;
+      const leaves: IndexedLog['leaves'] = (tenant, indexes) => {
+        asked.push(indexes);
+        return log.leaves(tenant, indexes);
+      };
+      const watched = { ...boundLog(log, (...given) => log.between(...given)), leaves };
+      const never = { throwIfPassed() {} };
+      const search = async (searches: Searches) =>
+        (await searches.find('acme', questionOf(asking('refund')), 0, never)).found.total;
+      const searches = new Searches(searching.store, watched);
+      for (let i = 0; i < 3; i++) assert.equal(await search(searches), 22);
+      assert.deepEqual(asked, [[14, 19]]);
+      const [first, second] = manifest.segments;
+      const segments = [{ ...first!, lastLeaf: 'ab'.repeat(32) }, second!];
+      await store.swap('acme', manifest.version, { ...manifest, segments, version: manifest.version + 1 });
+      asked = [];
+      // Its blocks would be read if it were listed: they are gone.
+      await store.remove('acme', second!.id);
+      assert.equal(await search(new Searches(searching.store, watched)), 22);
+      assert.deepEqual(asked, [[14, 19]]);
+      assert.deepEqual(await log.leaves('acme', []), []);
+      assert.deepEqual(await log.leaves('acme', [99, 99]), [undefined, undefined]);
     }),
   );
 

@@ -3,11 +3,24 @@
 import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
-import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
+import {
+  type EventRow,
+  eventStillIn,
+  leafIn,
+  loggedEvent,
+  missingAt,
+  removedBy,
+} from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
-import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
-import { blobOf, blobOrNone, numberOf, readOr, textIn } from '../../rows/columns.ts';
-import { isWithin } from '../../rows/spans.ts';
+import {
+  type IndexedLog,
+  type LogBehind,
+  type LoggedEvent,
+  READ_BYTES_MAX,
+  type ReadTogether,
+  type Removal,
+} from '../../event-index/store/segment-store.ts';
+import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
@@ -15,13 +28,9 @@ import { eventsInTurns } from '../connection/paused-reads.ts';
 import { noticesFor, OVERLAPPING, purgesAt } from '../log/deletions.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
-import { rowsAt } from './logged-events.ts';
+import { BYTES, rowsAt, textOf } from './logged-events.ts';
 import type { TenantReads } from './tenant-reads.ts';
 
-/** Of stored text: a page of large events has fewer of them. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** What is looked at is read whole, however large. */
-const LOOKED_AT_BYTES_MAX = Number.MAX_SAFE_INTEGER;
 /** How many logs are found at once; the others come in the next turn. */
 const BEHIND_MAX = 1000;
 const PORTION = 2048;
@@ -29,7 +38,9 @@ const PORTION = 2048;
 const ANY_TENANT = '';
 
 const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
-const LEAF = statement('SELECT leaf FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
+const LEAVES = statement(
+  'SELECT leaf_index, leaf FROM entries WHERE tenant_id = $1 AND leaf_index = ANY ($2::bigint[])',
+);
 const SECRET = statement('SELECT index_key FROM tenants WHERE tenant_id = $1');
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
@@ -41,7 +52,6 @@ const BEHIND = statement(
 const NOTICES_SINCE = statement(
   `SELECT DISTINCT notice_index FROM deletions WHERE tenant_id = $1 AND notice_index >= $2 ORDER BY notice_index`,
 );
-const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
@@ -112,38 +122,33 @@ export class LogEvents implements IndexedLog {
       ]);
       const streamOf = streamsIn(streams);
       const notices = new Set(deletions.map((row) => numberOf(row, 'notice_index')));
-      const removals = await this.#removals(transaction, tenant, [...notices]);
-      const isRemoved = (index: number) => removals.some(({ spans }) => isWithin(spans, index));
+      const isRemoved = removedBy(await this.#removals(transaction, tenant, [...notices]));
       const events: LoggedEvent[] = [];
       for (const row of rows) {
         const index = numberOf(row, 'leaf_index');
-        // Somebody has taken some out: the index keeps their places.
-        for (let missing = from + events.length; missing < index; missing++)
-          events.push({ index: missing, leaf: new Uint8Array(0), event: undefined, bytes: 0 });
-        events.push(withoutRemoved(loggedEvent(tenant, index, row, streamOf(index)), isRemoved));
+        for (let missing = from + events.length; missing < index; missing++) events.push(missingAt(missing));
+        const facts = { leaf: leafIn(row), bytes: numberOf(row, 'bytes') };
+        events.push(loggedEvent(eventRow(tenant, index, row, streamOf(index)), facts, isRemoved));
       }
       return events;
     });
   }
 
-  async events(tenant: TenantId, indexes: readonly number[]): Promise<Map<number, QueriedEvent>> {
-    const { rows } = await this.#reads.inOneState(tenant, (transaction) =>
-      rowsAt(transaction, tenant, indexes, LOOKED_AT_BYTES_MAX),
+  async events(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<QueriedEvent>> {
+    const { rows, readCount } = await this.#reads.inOneState(tenant, (transaction) =>
+      rowsAt(transaction, tenant, indexes, READ_BYTES_MAX),
     );
     const events = new Map<number, QueriedEvent>();
     for (const row of rows) {
       const event = eventStillIn(row);
       if (event !== undefined) events.set(row.index, event);
     }
-    return events;
+    return { events, readCount };
   }
 
-  async stored(
-    tenant: TenantId,
-    indexes: readonly number[],
-  ): Promise<{ readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number }> {
+  async stored(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<StoredEvent>> {
     return this.#reads.inOneState(tenant, async (transaction) => {
-      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, PAGE_BYTES_MAX);
+      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX);
       const asStored = rows.map((row) => row.stored);
       const notices = await noticesFor(transaction, tenant, asStored);
       const stored = await eventsInTurns(this.#stored, asStored, notices);
@@ -151,9 +156,10 @@ export class LogEvents implements IndexedLog {
     });
   }
 
-  async leaf(tenant: TenantId, index: number): Promise<Uint8Array | undefined> {
-    const [row] = await this.#reads.query(tenant, LEAF, [tenant, index]);
-    return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  async leaves(tenant: TenantId, indexes: readonly number[]): Promise<(Uint8Array | undefined)[]> {
+    const rows = await this.#reads.query(tenant, LEAVES, [tenant, indexes]);
+    const leaves = new Map(rows.map((row) => [numberOf(row, 'leaf_index'), leafIn(row)]));
+    return indexes.map((index) => leaves.get(index));
   }
 
   async secret(tenant: TenantId): Promise<Uint8Array> {
@@ -171,32 +177,7 @@ function streamsIn(rows: readonly Row[]): (index: number) => string | null {
   return (index) => streams.findLast(({ firstIndex }) => firstIndex <= index)?.streamId ?? null;
 }
 
-function loggedEvent(tenant: TenantId, index: number, row: Row, streamId: string | null): LoggedEvent {
-  const leaf = readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
-  const bytes = numberOf(row, 'bytes');
-  const made = {
-    entry: row['entry'],
-    tenant_id: tenant,
-    stream_id: streamId,
-    text1: textOf(row, 'text1'),
-    text2: textOf(row, 'text2'),
-  };
-  try {
-    return { index, leaf, event: eventIn({ index, row: made }), bytes };
-  } catch (error) {
-    const fault = error instanceof Error ? error.message : String(error);
-    return { index, leaf, event: undefined, bytes, fault };
-  }
-}
-
-function withoutRemoved(logged: LoggedEvent, isRemoved: (index: number) => boolean): LoggedEvent {
-  return logged.event?.kind === 'Event' && isRemoved(logged.index) ? { ...logged, event: undefined } : logged;
-}
-
-/** Bytes that are no text are replaced: nobody but who has changed them put them there. */
-function textOf(row: Row, column: string): string | null {
-  const bytes = blobOrNone(row, column);
-  return bytes === undefined
-    ? null
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+function eventRow(tenant: TenantId, index: number, row: Row, streamId: string | null): EventRow {
+  const texts = { text1: textOf(row, 'text1'), text2: textOf(row, 'text2') };
+  return { index, row: { entry: row['entry'], tenant_id: tenant, stream_id: streamId, ...texts } };
 }

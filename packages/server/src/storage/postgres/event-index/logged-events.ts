@@ -15,7 +15,8 @@ export interface LoggedRow extends EventRow {
 const COLUMNS = `${CHECKED_COLUMNS}, entries.tenant_id,
   (SELECT stream_id FROM streams WHERE streams.tenant_id = entries.tenant_id AND first_index <= entries.leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
-const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
+/** Of the texts of an event. */
+export const BYTES = 'coalesce(octet_length(text1), 0) + coalesce(octet_length(text2), 0)';
 
 /** What comes before so many bytes are together; the first one always does. */
 const within = (bytes: string) => `taken - bytes < ${bytes} OR place = 1`;
@@ -73,7 +74,7 @@ function loggedRow(stored: Row): LoggedRow {
  * Bytes that are no text are replaced on the way: nobody but who has changed them put them there, and what is found is
  * looked at before it is shown.
  */
-function textOf(row: Row, column: string): string | null {
+export function textOf(row: Row, column: string): string | null {
   const bytes = blobOrNone(row, column);
   return bytes === undefined
     ? null

@@ -20,13 +20,13 @@ export interface ComparedViews extends Disposable {
 
 export function openComparedViews(directory: string): ComparedViews {
   const path = join(directory, VIEWS_FILE);
-  if (!existsSync(path)) return notCompared('there is none: the service makes it when it starts');
+  if (!existsSync(path)) return unusable('there is none: the service makes it when it starts');
   using parts = new DisposableStack();
   try {
     const views = parts.use(openAtRestOr(path, (open) => openViewsForReading(directory, open)));
     views.db.exec('BEGIN');
     const fault = faultOf(views.db);
-    if (fault !== undefined) return notCompared(`${fault}: the service makes another one when it starts`);
+    if (fault !== undefined) return unusable(`${fault}: the service makes another one when it starts`);
     const held = parts.move();
     return {
       whyNot: undefined,
@@ -38,7 +38,7 @@ export function openComparedViews(directory: string): ComparedViews {
       [Symbol.dispose]: () => held.dispose(),
     };
   } catch (error) {
-    return notCompared(unreadable(error));
+    return unusable(unreadable(error));
   }
 }
 
@@ -46,7 +46,7 @@ export function unreadable(error: unknown): string {
   return `${VIEWS_FILE} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-function notCompared(whyNot: string): ComparedViews {
+function unusable(whyNot: string): ComparedViews {
   return {
     whyNot,
     over() {

@@ -150,3 +150,44 @@ test('views whose pages turn out to be damaged while they are opened are thrown 
   assert.deepEqual(db.prepare('SELECT * FROM blocks').all(), []);
   db.close();
 });
+
+const OTHERS: Readonly<Record<string, string>> = {
+  'a table more': 'CREATE TABLE other (a INTEGER)',
+  'a trigger': 'CREATE TRIGGER hide AFTER INSERT ON blocks BEGIN DELETE FROM blocks; END',
+  'a view in the place of a table':
+    'ALTER TABLE manifests RENAME TO hidden; CREATE VIEW manifests AS SELECT * FROM hidden WHERE tenant_id <> 1',
+  'a table with another column': 'ALTER TABLE blocks ADD COLUMN more TEXT',
+};
+
+for (const [what, sql] of Object.entries(OTHERS)) {
+  test(`views with ${what} are thrown away`, () => {
+    const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));
+    using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+    const first = openViews(directory);
+    first.db.exec("INSERT INTO blocks (id, bytes) VALUES (1, x'00')");
+    first.db.close();
+    // Control: as they were made, they are kept.
+    const same = openViews(directory);
+    assert.equal(same.discarded, undefined);
+    assert.equal(same.db.prepare('SELECT * FROM blocks').all().length, 1);
+    same.db.exec(sql);
+    same.db.close();
+    const anew = openViews(directory);
+    assert.match(anew.discarded ?? '', /other tables/);
+    assert.deepEqual(anew.db.prepare('SELECT * FROM blocks').all(), []);
+    assert.deepEqual(anew.db.prepare("SELECT * FROM sqlite_schema WHERE name = 'other'").all(), []);
+    anew.db.close();
+  });
+}
+
+test('a database of something else in the place of views.db is thrown away', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-views-'));
+  using _ = { [Symbol.dispose]: () => rmSync(directory, { recursive: true }) };
+  const other = new DatabaseSync(join(directory, VIEWS_FILE));
+  other.exec('CREATE TABLE notes (text TEXT)');
+  other.close();
+  const { db, discarded } = openViews(directory);
+  assert.match(discarded ?? '', /something else/);
+  assert.deepEqual(db.prepare('SELECT * FROM manifests').all(), []);
+  db.close();
+});

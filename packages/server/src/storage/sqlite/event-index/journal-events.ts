@@ -5,16 +5,20 @@ import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
-import { eventIn, eventStillIn } from '../../event-index/logged-event.ts';
+import { eventStillIn, leafIn, loggedEvent, missingAt, removedBy } from '../../event-index/logged-event.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
-import type { IndexedLog, LogBehind, LoggedEvent, Removal } from '../../event-index/store/segment-store.ts';
-import { blobOf, numberOf, readOr, textIn } from '../../rows/columns.ts';
-import { isWithin } from '../../rows/spans.ts';
+import {
+  type IndexedLog,
+  type LogBehind,
+  type LoggedEvent,
+  READ_BYTES_MAX,
+  type ReadTogether,
+  type Removal,
+} from '../../event-index/store/segment-store.ts';
+import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
-/** Of stored text: a page of large events has fewer of them. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 const PORTION = 1024;
 
 export class JournalEvents implements IndexedLog {
@@ -108,9 +112,8 @@ export class JournalEvents implements IndexedLog {
     for (let next = from; next < end && bytes < bytesMax; ) {
       const rows = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
       for (const row of rows) {
-        // Somebody has taken some out: the index keeps their places.
         for (; next < row.index; next++) events.push(missingAt(next));
-        const event = loggedEvent(row, isRemoved);
+        const event = loggedEvent(row, { leaf: leafIn(row.row), bytes: bytesOf(row) }, isRemoved);
         events.push(event);
         bytes += event.bytes;
         next++;
@@ -121,27 +124,31 @@ export class JournalEvents implements IndexedLog {
     return events;
   }
 
-  events(tenant: TenantId, indexes: readonly number[]): Map<number, QueriedEvent> {
+  events(tenant: TenantId, indexes: readonly number[]): ReadTogether<QueriedEvent> {
     const number = this.#numberOf(tenant);
     const events = new Map<number, QueriedEvent>();
-    for (const index of number === undefined ? [] : indexes) {
-      const [row] = this.#events.ofTenant(number!, index, index + 1, 1);
-      const event = row === undefined ? undefined : eventStillIn(row);
+    if (number === undefined) return { events, readCount: indexes.length };
+    let [readCount, bytes] = [0, 0];
+    for (; readCount < indexes.length && bytes < READ_BYTES_MAX; readCount++) {
+      const index = indexes[readCount]!;
+      const [row] = this.#events.ofTenant(number, index, index + 1, 1);
+      if (row === undefined) continue;
+      bytes += bytesOf(row);
+      const event = eventStillIn(row);
       if (event !== undefined) events.set(index, event);
     }
-    return events;
+    return { events, readCount };
   }
 
-  stored(
-    tenant: TenantId,
-    indexes: readonly number[],
-  ): { readonly events: ReadonlyMap<number, StoredEvent>; readonly readCount: number } {
-    return this.#log.eventsAt(tenant, indexes, PAGE_BYTES_MAX);
+  stored(tenant: TenantId, indexes: readonly number[]): ReadTogether<StoredEvent> {
+    return this.#log.eventsAt(tenant, indexes, READ_BYTES_MAX);
   }
 
-  leaf(tenant: TenantId, index: number): Uint8Array | undefined {
-    const row = this.#leaf.get(index, tenant);
-    return row === undefined ? undefined : readOr(() => blobOf(row, 'leaf'), new Uint8Array(0));
+  leaves(tenant: TenantId, indexes: readonly number[]): (Uint8Array | undefined)[] {
+    return indexes.map((index) => {
+      const row = this.#leaf.get(index, tenant);
+      return row === undefined ? undefined : leafIn(row);
+    });
   }
 
   secret(tenant: TenantId): Uint8Array {
@@ -151,8 +158,7 @@ export class JournalEvents implements IndexedLog {
   #isRemovedIn(tenant: TenantId, span: IndexSpan): (index: number) => boolean {
     const rows = this.#log.deletions(tenant, span, span.endIndex - span.firstIndex);
     const notices = new Set(rows.map(({ noticeIndex }) => noticeIndex));
-    const removals = this.#removals(tenant, [...notices]);
-    return (index) => removals.some(({ spans }) => isWithin(spans, index));
+    return removedBy(this.#removals(tenant, [...notices]));
   }
 
   #numberOf(tenant: TenantId): number | undefined {
@@ -161,26 +167,9 @@ export class JournalEvents implements IndexedLog {
   }
 }
 
-function missingAt(index: number): LoggedEvent {
-  return { index, leaf: new Uint8Array(0), event: undefined, bytes: 0 };
-}
-
-function loggedEvent(row: LoggedRow, isRemoved: (index: number) => boolean): LoggedEvent {
-  const { index } = row;
-  const leaf = readOr(() => blobOf(row.row, 'leaf'), new Uint8Array(0));
-  const bytes = lengthOf(row.row['text1']) + lengthOf(row.row['text2']);
-  try {
-    const event = eventIn(row);
-    return { index, leaf, event: event?.kind === 'Event' && isRemoved(index) ? undefined : event, bytes };
-  } catch (error) {
-    return {
-      index,
-      leaf,
-      event: undefined,
-      bytes,
-      fault: error instanceof Error ? error.message : String(error),
-    };
-  }
+/** Of its texts. */
+function bytesOf({ row }: LoggedRow): number {
+  return lengthOf(row['text1']) + lengthOf(row['text2']);
 }
 
 function lengthOf(text: unknown): number {

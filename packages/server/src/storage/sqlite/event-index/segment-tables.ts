@@ -3,13 +3,12 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
+import { BLOCKS_MAX } from '../../event-index/segments/segment-format.ts';
 import { endOf, type Manifest, manifestIn } from '../../event-index/store/manifest.ts';
 import type { SegmentStore, StoredBlock, WantedBlock } from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { inTransaction } from '../connection/database.ts';
 
-/** The number of a row is that of the segment, and behind it that of the block. */
-const BLOCKS = 2 ** 20;
 /** Four megabytes. */
 const FREE_PAGES_MIN = 1000;
 const FREE_SHARE_MAX = 0.3;
@@ -43,7 +42,7 @@ export class SegmentTables implements SegmentStore {
 
   get(_tenant: TenantId, wanted: readonly WantedBlock[]): (Buffer | undefined)[] {
     return wanted.map(({ segment, block }) => {
-      const row = this.#get.get(segment * BLOCKS + block);
+      const row = this.#get.get(rowOf(segment, block));
       if (row === undefined) return undefined;
       const bytes = blobOf(row, 'bytes');
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -73,12 +72,12 @@ export class SegmentTables implements SegmentStore {
   put(_tenant: TenantId, segment: number, blocks: readonly StoredBlock[]): void {
     inTransaction(this.#db, () => {
       const add = this.#db.prepare('INSERT INTO blocks (id, bytes) VALUES (?, ?)');
-      for (const { block, bytes } of blocks) add.run(segment * BLOCKS + block, bytes);
+      for (const { block, bytes } of blocks) add.run(rowOf(segment, block), bytes);
     });
   }
 
   remove(_tenant: TenantId, segment: number): void {
-    this.#run('DELETE FROM blocks WHERE id >= ? AND id < ?', segment * BLOCKS, (segment + 1) * BLOCKS);
+    this.#run('DELETE FROM blocks WHERE id >= ? AND id < ?', rowOf(segment), rowOf(segment + 1));
   }
 
   nextTenant(after: TenantId | undefined): TenantId | undefined {
@@ -123,13 +122,18 @@ export class SegmentTables implements SegmentStore {
     for (let from = 0; ; ) {
       const row = next.get(from);
       if (row?.['id'] === null || row === undefined) return;
-      const segment = Math.floor(numberOf(row, 'id') / BLOCKS);
+      const segment = Math.floor(numberOf(row, 'id') / BLOCKS_MAX);
       yield segment;
-      from = (segment + 1) * BLOCKS;
+      from = rowOf(segment + 1);
     }
   }
 
   #run(sql: string, ...values: (string | number)[]): void {
     this.#db.prepare(sql).run(...values);
   }
+}
+
+/** The number of a row is that of the segment, and behind it that of the block. */
+function rowOf(segment: number, block = 0): number {
+  return segment * BLOCKS_MAX + block;
 }
