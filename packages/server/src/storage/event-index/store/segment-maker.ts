@@ -83,9 +83,8 @@ export class SegmentMaker {
    * segments.
    */
   async build(tenant: TenantId): Promise<BuildStep> {
-    const { store, log } = this.#parts;
-    const manifest = (await store.manifest(tenant)) ?? FIRST;
-    const totalEvents = await log.head(tenant);
+    const manifest = await this.#manifestOf(tenant);
+    const totalEvents = await this.#parts.log.head(tenant);
     const end = endOf(manifest.segments);
     const building = manifest.building ?? [];
     const from = endOf(building);
@@ -171,10 +170,13 @@ export class SegmentMaker {
   async #manifestOf(tenant: TenantId): Promise<Manifest> {
     const { store, log } = this.#parts;
     const manifest = (await store.manifest(tenant)) ?? FIRST;
-    const segments = await ofThisLog(tenant, manifest.segments, log);
-    if (segments.length === manifest.segments.length) return manifest;
-    const others = manifest.segments.slice(segments.length);
-    return { ...manifest, segments, replaced: [...manifest.replaced, ...this.#writer.replaced(others)] };
+    const { building: begun = [], ...listed } = manifest;
+    const segments = await ofThisLog(tenant, listed.segments, log);
+    const building = await ofThisLog(tenant, begun, log);
+    const others = [...listed.segments.slice(segments.length), ...begun.slice(building.length)];
+    if (others.length === 0) return manifest;
+    const replaced = [...listed.replaced, ...this.#writer.replaced(others)];
+    return { ...listed, segments, replaced, ...(building.length > 0 && { building }) };
   }
 
   /** Of the events from one to before another, or of fewer where they are large. */
@@ -212,8 +214,8 @@ export class SegmentMaker {
   }
 
   async #mergeOnce(tenant: TenantId): Promise<boolean> {
-    const manifest = await this.#parts.store.manifest(tenant);
-    const group = mergeable(manifest?.segments ?? [], this.#sizes);
+    const { segments } = await this.#manifestOf(tenant);
+    const group = mergeable(segments, this.#sizes);
     if (group === undefined) return false;
     try {
       await this.#writer.replace(tenant, group, await this.#merged(tenant, group));

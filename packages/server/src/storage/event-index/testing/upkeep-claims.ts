@@ -300,4 +300,26 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
         assert.deepEqual(await listing([first, second], { removalsTo }), { ...whole, events: 20 });
     }),
   );
+
+  test(
+    'a rebuild that was begun before a log was put back begins again',
+    withIndex(async (index, { making: { store } }) => {
+      await index.append('acme', notes(45));
+      await index.follow();
+      await index.maker.build('acme');
+      const manifest = (await store.manifest('acme'))!;
+      const ofAnother = { ...manifest.building![0]!, lastLeaf: 'ab'.repeat(32) };
+      await store.swap('acme', manifest.version, {
+        ...manifest,
+        building: [ofAnother],
+        version: manifest.version + 1,
+      });
+      const fresh = new TestIndex(index.backend);
+      for (let isDone = false; !isDone; ) ({ isDone } = await fresh.maker.build('acme'));
+      const { segments, replaced } = (await store.manifest('acme'))!;
+      assert.ok(segments.every(({ id }) => id !== ofAnother.id));
+      assert.ok(replaced.some(({ id }) => id === ofAnother.id));
+      await fresh.requireFound('acme', questionOf({}));
+    }),
+  );
 }
