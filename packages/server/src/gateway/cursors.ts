@@ -34,8 +34,16 @@ const BYTES_MIN = POSITION_AT + MAC_BYTES + CHECKSUM_BYTES;
 const LETTER = { Next: 'N', Previous: 'P' } as const satisfies Record<Direction, string>;
 
 export function createCursors({ keyOf, clock }: CursorParts): Cursors {
-  const cursorKey = (tenant: TenantRecord) =>
-    Buffer.from(hkdfSync('sha256', keyOf(tenant), '', KEY_LABEL, 32));
+  /** Every list makes a cursor or two, and to derive a key takes longer than all the rest of one. */
+  const keys = new WeakMap<TenantRecord, Buffer>();
+  const cursorKey = (tenant: TenantRecord) => {
+    let key = keys.get(tenant);
+    if (key === undefined) {
+      key = Buffer.from(hkdfSync('sha256', keyOf(tenant), '', KEY_LABEL, 32));
+      keys.set(tenant, key);
+    }
+    return key;
+  };
   return {
     make(scope, position) {
       const { tenant } = scope;
