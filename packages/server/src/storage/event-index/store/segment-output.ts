@@ -2,7 +2,7 @@
 // nobody's until a manifest lists it.
 
 import type { TenantId } from '@tallystick/contract';
-import { FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
+import { BLOCKS_MAX, FOOTER_BLOCK, type Footer } from '../segments/segment-format.ts';
 import type { Section } from '../segments/terms.ts';
 import { encodeBlock, type Encryption } from './block-codec.ts';
 import type { SegmentStore, StoredBlock } from './segment-store.ts';
@@ -12,6 +12,7 @@ export const BYTES_WAITING_MAX = 2 * 1024 * 1024;
 
 export interface OutputParts extends Encryption {
   readonly store: Pick<SegmentStore, 'put'>;
+  readonly blocksMax?: number;
 }
 
 export class SegmentOutput {
@@ -30,6 +31,9 @@ export class SegmentOutput {
 
   readonly take = (raw: Buffer, section?: Section): number => {
     const block = this.#next++;
+    // A number beyond would be one of another segment.
+    if (block >= (this.#parts.blocksMax ?? BLOCKS_MAX))
+      throw new Error(`segment ${this.id} of the index has too many blocks`);
     this.#add(block, raw, section);
     return block;
   };
