@@ -169,7 +169,10 @@ class Worker implements AsyncDisposable {
       progress: undefined,
     };
     this.#running.add(running);
+    const ended = new AbortController();
+    void this.#stopInTime(running, ended.signal);
     const work = this.#run(job, running).finally(() => {
+      ended.abort();
       this.#running.delete(running);
       this.#underWay.delete(work);
       this.#loop?.wake();
@@ -235,16 +238,21 @@ class Worker implements AsyncDisposable {
     const running = [...this.#running];
     if (running.length === 0) return;
     const sinceNs = (this.#renewedNs = clock.monotonicNs());
-    try {
-      const refs = running.map(({ tenant, jobId, token, progress }) => ({ tenant, jobId, token, progress }));
-      const held = await store.renew(refs, this.#leaseMs);
-      for (const [i, each] of running.entries()) {
-        if (held[i]) each.heldUntilNs = this.#untilNs(sinceNs);
-        else each.stop.abort();
-      }
-    } finally {
-      const nowNs = clock.monotonicNs();
-      for (const each of running) if (nowNs >= each.heldUntilNs) each.stop.abort();
+    const refs = running.map(({ tenant, jobId, token, progress }) => ({ tenant, jobId, token, progress }));
+    const held = await store.renew(refs, this.#leaseMs);
+    for (const [i, each] of running.entries()) {
+      if (held[i]) each.heldUntilNs = this.#untilNs(sinceNs);
+      else each.stop.abort();
+    }
+  }
+
+  /** Does not depend on the renewals: one may hang, or pause after failures for longer than the lease. */
+  async #stopInTime(running: Running, ended: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    while (!ended.aborted) {
+      const leftNs = running.heldUntilNs - clock.monotonicNs();
+      if (leftNs <= 0) return running.stop.abort();
+      await wait(clock, Math.ceil(leftNs / 1e6), ended);
     }
   }
 
