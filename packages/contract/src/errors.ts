@@ -73,6 +73,7 @@ export const ERRORS = {
   KEY_NOT_FOUND: caller('The tenant has no such API key.'),
   TENANT_NOT_FOUND: caller('There is no such tenant.'),
   HOLD_NOT_FOUND: caller('The tenant has no such legal hold.'),
+  VIOLATION_NOT_FOUND: caller('The tenant has no such violation.'),
   TILE_NOT_FOUND: caller('The log has no such tile, or not yet at that width.'),
   API_VERSION_RETIRED: caller('This version has been removed; use a newer one.'),
 

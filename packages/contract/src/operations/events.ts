@@ -22,7 +22,6 @@ import {
   RedactionRequest,
 } from '../schemas/hold.ts';
 import { PAGING } from '../schemas/list.ts';
-import { PolicyViolation, Severity, ViolationType } from '../schemas/policy.ts';
 import {
   Classification,
   CorrelationId,
@@ -30,7 +29,6 @@ import {
   EventId,
   Instant,
   OwnTenantId,
-  PolicyId,
   StreamId,
   text,
 } from '../schemas/primitives.ts';
@@ -179,7 +177,6 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'events.explain',
-    planned: true,
     summary: 'Explain why an event is classified, kept and shown as it is',
     effect: 'Read',
     permission: 'audit.events.read',
@@ -227,24 +224,5 @@ export const EVENT_OPERATIONS = [
     output: json(Erasure),
     answers: { Done: 'The erasure.' },
     rest: { method: 'GET', path: '/erasures/{erasureId}' },
-  }),
-  operation({
-    name: 'violations.list',
-    planned: true,
-    summary: 'List events that broke a rule of an Alert policy',
-    effect: 'Read',
-    permission: 'audit.events.read',
-    input: {
-      policyId: any(PolicyId, 'Policy.'),
-      eventId: any(EventId, 'Event.'),
-      violationType: any(ViolationType, 'Kind of violation.'),
-      severity: any(Severity, 'Severity.'),
-      startTime,
-      endTime,
-      ...PAGING,
-    },
-    output: list(PolicyViolation),
-    answers: { Done: 'A page of violations, newest first.' },
-    rest: { method: 'GET', path: '/violations' },
   }),
 ] as const;

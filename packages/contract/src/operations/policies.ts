@@ -1,31 +1,40 @@
-// Policies and their rules, the templates to begin with, and legal holds.
+// Policies and their rules, the templates to begin with, what broke their rules, and legal holds.
 
+import { LIMITS } from '../limits.ts';
 import { json, list, none, operation, REVALIDATED } from '../operation.ts';
 import { ifMatch, inIfMatch, versionTag } from './if-match.ts';
-import { arrayOf, leftToOperation, optional, refusedAs } from '../schema.ts';
+import { arrayOf, doc, leftToOperation, optional, refusedAs } from '../schema.ts';
 import { HoldRelease, HoldRequest, HoldStatus, LegalHold } from '../schemas/hold.ts';
 import { PAGING } from '../schemas/list.ts';
 import {
+  Acknowledgement,
   Policy,
   PolicyConfiguration,
   PolicyStatus,
   PolicyTemplate,
+  PolicyTrial,
   PolicyType,
   PolicyValidation,
+  PolicyVersionText,
+  PolicyViolation,
   Rule,
   RuleConfiguration,
+  Severity,
+  ViolationStatus,
+  ViolationType,
 } from '../schemas/policy.ts';
-import { HoldId, PolicyId, RuleId } from '../schemas/primitives.ts';
+import { HoldId, Instant, PolicyId, RuleId, ViolationId } from '../schemas/primitives.ts';
 import { Type } from '../type.ts';
 
 const policyId = refusedAs('POLICY_NOT_FOUND', PolicyId);
+const policyVersion = refusedAs('POLICY_NOT_FOUND', PolicyVersionText);
 const ruleId = refusedAs('RULE_NOT_FOUND', RuleId);
+const violationId = refusedAs('VIOLATION_NOT_FOUND', ViolationId);
 const holdId = refusedAs('HOLD_NOT_FOUND', HoldId);
 
 export const POLICY_OPERATIONS = [
   operation({
     name: 'policies.create',
-    planned: true,
     summary: 'Create a policy',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -42,7 +51,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.list',
-    planned: true,
     summary: 'List policies; deleted ones only when asked for',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -58,7 +66,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.get',
-    planned: true,
     summary: 'Get a policy with its rules',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -73,7 +80,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.replace',
-    planned: true,
     summary: 'Replace a policy; rules with known ids are kept',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -91,7 +97,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.delete',
-    planned: true,
     summary: 'Delete a policy that is not in use',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -103,7 +108,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.addRule',
-    planned: true,
     summary: 'Add a rule to a policy',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -121,7 +125,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.removeRule',
-    planned: true,
     summary: 'Remove a rule from a policy',
     effect: 'Write',
     permission: 'audit.policies.write',
@@ -137,7 +140,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.listTemplates',
-    planned: true,
     summary: 'List policies to begin with, by framework',
     effect: 'Read',
     permission: 'audit.policies.read',
@@ -148,14 +150,33 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'policies.validate',
-    planned: true,
     summary: 'Say whether a policy would be accepted and what it would do',
     effect: 'Read',
     permission: 'audit.policies.read',
-    input: { policy: leftToOperation(PolicyConfiguration) },
+    input: { policy: leftToOperation(PolicyTrial) },
     output: json(PolicyValidation),
     answers: { Done: 'The verdict; a bad policy is a verdict too.' },
     rest: { method: 'POST', path: '/policies/validate', body: 'policy' },
+  }),
+  operation({
+    name: 'policies.listVersions',
+    summary: 'List all versions of a policy, the newest first',
+    effect: 'Read',
+    permission: 'audit.policies.read',
+    input: { policyId, ...PAGING },
+    output: list(Policy),
+    answers: { Done: 'A page of versions, the current one included.' },
+    rest: { method: 'GET', path: '/policies/{policyId}/versions' },
+  }),
+  operation({
+    name: 'policies.getVersion',
+    summary: 'Get a policy as it was in one of its versions',
+    effect: 'Read',
+    permission: 'audit.policies.read',
+    input: { policyId, version: policyVersion },
+    output: json(Policy),
+    answers: { Done: 'The policy as it was.' },
+    rest: { method: 'GET', path: '/policies/{policyId}/versions/{version}' },
   }),
   operation({
     name: 'holds.create',
@@ -206,5 +227,44 @@ export const POLICY_OPERATIONS = [
     output: json(LegalHold),
     answers: { Done: 'The hold is released.' },
     rest: { method: 'POST', path: '/legal-holds/{holdId}/release', body: 'release' },
+  }),
+  operation({
+    name: 'violations.list',
+    summary: 'List what broke a rule of an Alert policy, or crossed its threshold',
+    effect: 'Read',
+    permission: 'audit.events.read',
+    input: {
+      policyId: optional(arrayOf(PolicyId, { minItems: 1, maxItems: LIMITS.filterValuesMax })),
+      severity: optional(arrayOf(Severity, { minItems: 1, maxItems: 4 })),
+      violationType: optional(arrayOf(ViolationType, { minItems: 1, maxItems: LIMITS.filterValuesMax })),
+      status: optional(arrayOf(ViolationStatus, { minItems: 1, maxItems: 2 })),
+      startTime: optional(doc(Instant, 'Not before; this instant included.')),
+      endTime: optional(doc(Instant, 'Not after; this instant included.')),
+      ...PAGING,
+    },
+    output: list(PolicyViolation),
+    answers: { Done: 'A page of violations, newest first.' },
+    rest: { method: 'GET', path: '/violations' },
+  }),
+  operation({
+    name: 'violations.get',
+    summary: 'Get a violation',
+    effect: 'Read',
+    permission: 'audit.events.read',
+    input: { violationId },
+    output: json(PolicyViolation),
+    answers: { Done: 'The violation.' },
+    rest: { method: 'GET', path: '/violations/{violationId}' },
+  }),
+  operation({
+    name: 'violations.acknowledge',
+    summary: 'Take note of a violation; again, it stays as it was noted first',
+    effect: 'Write',
+    idempotency: 'None',
+    permission: 'audit.policies.write',
+    input: { violationId, acknowledgement: optional(Acknowledgement) },
+    output: json(PolicyViolation),
+    answers: { Done: 'It is acknowledged.' },
+    rest: { method: 'POST', path: '/violations/{violationId}/acknowledge', body: 'acknowledgement' },
   }),
 ] as const;

@@ -5,8 +5,9 @@
 // A key is a path: action, classification, outcome, correlationId, or anything below actor, resource, context and
 // payload; `$.payload.lines[0].sku` and `[*]` are understood. A bare value means eq, a list means in, an object of
 // operators is those operators, and any other object is a step in the path. `actions` and `classifications` are
-// the singular fields with `in`; a trailing `*` is a prefix there. All must hold. A missing field satisfies only
-// `ne` and `exists: false`. JSON Schema cannot say all this: the schema holds the outline, the compiler the rest.
+// the singular fields with `in`; of these two fields a trailing `*` is a prefix. `detects` is for context, payload and
+// paths below them. All must hold. A missing field satisfies only `ne` and `exists: false`. JSON Schema cannot say all
+// this: the schema holds the outline, `parseConditions` of the server the rest.
 
 import { Type } from '../type.ts';
 
@@ -21,7 +22,13 @@ export const CONDITION_OPERATORS = [
   'contains',
   'startsWith',
   'exists',
+  'detects',
 ] as const;
+export type ConditionOperator = (typeof CONDITION_OPERATORS)[number];
+
+/** What `detects` can look for in texts and numbers. */
+export const DETECTORS = ['CardNumber', 'EmailAddress', 'Iban', 'IpAddress', 'NationalId', 'Secret'] as const;
+export type Detector = (typeof DETECTORS)[number];
 
 export type ConditionValue = string | number | boolean | null;
 
@@ -36,6 +43,7 @@ export interface ConditionOperators {
   readonly contains?: ConditionValue;
   readonly startsWith?: string;
   readonly exists?: boolean;
+  readonly detects?: Detector;
 }
 
 export interface Conditions {
@@ -45,5 +53,7 @@ export interface Conditions {
 export const Conditions = Type.Unsafe<Conditions>({
   type: 'object',
   additionalProperties: true,
-  description: `Paths with a value, a list (in) or operators (\`${CONDITION_OPERATORS.join(' ')}\`); AND.`,
+  description:
+    `Paths with a value, a list (in) or operators (\`${CONDITION_OPERATORS.join(' ')}\`); AND. ` +
+    `\`detects\` takes \`${DETECTORS.join('`, `')}\`.`,
 });

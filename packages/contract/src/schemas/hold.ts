@@ -103,6 +103,16 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
   failureReason: optional(Type.String()),
 });
 
+export type MatchedValue = Static<typeof MatchedValue>;
+export const MatchedValue = object('MatchedValue', 'What a condition of the rule found in the event.', {
+  field: Type.String({ description: 'A path: `payload.amount`.' }),
+  value: optional(
+    Type.Unknown({
+      description: 'As this reader sees it. Absent where there is none, and where a detector found it.',
+    }),
+  ),
+});
+
 export type RuleMatch = Static<typeof RuleMatch>;
 export const RuleMatch = object('RuleMatch', 'A rule that applied.', {
   policyId: PolicyId,
@@ -110,6 +120,7 @@ export const RuleMatch = object('RuleMatch', 'A rule that applied.', {
   policyVersion: Type.Integer({ minimum: 1 }),
   ruleId: RuleId,
   decided: doc(Type.Boolean(), 'Whether this is the one that won.'),
+  values: optional(doc(arrayOf(MatchedValue), 'Why it matches, in the order of its conditions.')),
 });
 
 export type EventExplanation = Static<typeof EventExplanation>;
@@ -124,7 +135,7 @@ export const EventExplanation = object(
       rules: arrayOf(RuleMatch),
     }),
     retention: object('RetentionExplanation', 'Decided at acceptance; holds apply at once.', {
-      value: EventRetention,
+      value: optional(doc(EventRetention, 'Absent for a notice, which is kept.')),
       rules: arrayOf(RuleMatch),
       holdIds: arrayOf(HoldId),
     }),

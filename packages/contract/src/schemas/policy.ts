@@ -12,7 +12,6 @@ import {
   Classification,
   Count,
   description,
-  Duration,
   EventId,
   Instant,
   name,
@@ -24,6 +23,7 @@ import {
   text,
   ViolationId,
 } from './primitives.ts';
+import { TimeRange } from './search.ts';
 
 export const PolicyType = choice('PolicyType', 'What a policy rules about.', [
   'Classification',
@@ -69,7 +69,7 @@ export const AlertThreshold = strictObject(
 
 const redactFields = doc(
   arrayOf(text(LIMITS.identityLengthMax), { maxItems: LIMITS.redactFieldsMax }),
-  'Paths to redact, such as `payload.iban`.',
+  'Paths to redact, such as `payload.iban`. Access: for these roles. Classification: for readers below the classification of the event; from them `context` and `payload` are withheld anyway, so this matters for names, such as `actor.userName`.',
 );
 
 export type RuleEffect = Static<typeof RuleEffect>;
@@ -79,7 +79,9 @@ export const RuleEffect = strictObject(
   {
     classification: optional(doc(Classification, 'Classification: the highest match wins.')),
     redactFields: optional(redactFields),
-    retentionPeriod: optional(doc(Duration, 'Retention: how long content is kept; the longest wins.')),
+    retentionPeriod: optional(
+      doc(PositiveDuration, 'Retention: how long content is kept; the longest wins.'),
+    ),
     legalHold: optional(doc(Type.Boolean(), 'Retention: nothing that matches expires.')),
     access: optional(
       doc(choice('AccessDecision', 'May it be read.', ['Allow', 'Deny']), 'Access: deny wins.'),
@@ -166,6 +168,24 @@ export const PolicyConfiguration = strictObject('PolicyConfiguration', 'A policy
   ...readOnly('policyId', 'tenantId', 'version', 'createdAt', 'createdBy', 'updatedAt', 'updatedBy'),
 });
 
+export type PolicyTrial = Static<typeof PolicyTrial>;
+export const PolicyTrial = strictObject(
+  'PolicyTrial',
+  'A policy to try, and the events to try it on: those of a time range, or the newest.',
+  { ...PolicyConfiguration.properties, timeRange: optional(TimeRange) },
+);
+
+/** In a path. */
+export const PolicyVersionText = Type.String({
+  pattern: '^[1-9]\\d{0,14}$',
+  'x-expected': 'a version: a whole number of 1 or more',
+});
+
+export const PolicyVersion = Type.Integer({
+  minimum: 1,
+  description: 'Rises with every change; the ETag is this number in quotes.',
+});
+
 export type Policy = Static<typeof Policy>;
 export const Policy = object('Policy', 'A policy of the tenant.', {
   policyId: PolicyId,
@@ -175,7 +195,7 @@ export const Policy = object('Policy', 'A policy of the tenant.', {
   policyType: PolicyType,
   status: PolicyStatus,
   active: doc(Type.Boolean(), 'True exactly when the status is `Active`.'),
-  version: doc(Type.Integer({ minimum: 1 }), 'Rises with every change; the ETag is this number in quotes.'),
+  version: PolicyVersion,
   priority,
   rules: arrayOf(Rule),
   createdAt: Instant,
@@ -200,10 +220,11 @@ export const PolicyTemplate = object(
 export type PolicyImpact = Static<typeof PolicyImpact>;
 export const PolicyImpact = object(
   'PolicyImpact',
-  "What the policy would have done to the tenant's newest events.",
+  "What the policy would have done to the tenant's newest events, or to those of the time range.",
   {
-    sampledEvents: Count,
-    matchedEvents: Count,
+    sampledEvents: doc(Count, 'How many events were looked at.'),
+    matchedEvents: doc(Count, 'How many of them a rule of the policy matches.'),
+    sampleEventIds: doc(arrayOf(EventId, { maxItems: 3 }), 'Of the newest that match.'),
   },
 );
 
@@ -219,14 +240,44 @@ export const PolicyValidation = object(
   },
 );
 
+export const ViolationKind = choice('ViolationKind', 'One event, or so many within a time.', [
+  'Violation',
+  'Threshold',
+]);
+
+export const ViolationStatus = choice('ViolationStatus', 'Whether somebody has taken note of it.', [
+  'Open',
+  'Acknowledged',
+]);
+
 export type PolicyViolation = Static<typeof PolicyViolation>;
-export const PolicyViolation = object('PolicyViolation', 'An event that broke a rule of an Alert policy.', {
-  violationId: ViolationId,
-  eventId: EventId,
-  policyId: PolicyId,
-  policyName: Type.String(),
-  ruleId: optional(RuleId),
-  violationType: ViolationType,
-  severity: Severity,
-  detectedAt: Instant,
+export const PolicyViolation = object(
+  'PolicyViolation',
+  'An event that broke a rule of an Alert policy, or so many that they crossed its threshold.',
+  {
+    violationId: ViolationId,
+    kind: ViolationKind,
+    eventId: optional(doc(EventId, 'The event that matched; of a threshold, the one that crossed it.')),
+    policyId: PolicyId,
+    policyName: Type.String(),
+    policyVersion: PolicyVersion,
+    ruleId: RuleId,
+    violationType: ViolationType,
+    severity: Severity,
+    detectedAt: Instant,
+    fields: optional(
+      doc(arrayOf(Type.String()), 'Paths at which a detector found something; never what it found.'),
+    ),
+    groupKey: optional(Type.String({ description: 'The value that the threshold counts by.' })),
+    observedValue: optional(doc(Count, 'How many had matched when the threshold was crossed.')),
+    threshold: optional(AlertThreshold),
+    status: ViolationStatus,
+    acknowledgedBy: optional(CallerName),
+    comment: optional(description),
+  },
+);
+
+export type Acknowledgement = Static<typeof Acknowledgement>;
+export const Acknowledgement = strictObject('Acknowledgement', 'Says that somebody has taken note.', {
+  comment: optional(description),
 });
