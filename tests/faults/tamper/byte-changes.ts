@@ -37,6 +37,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   tile_hashes: ['tenant', 'epoch', 'level', 'place'],
   epochs: ['tenant', 'epoch'],
   records: ['tenant', 'kind', 'id'],
+  past_records: ['tenant', 'kind', 'id', 'version'],
   deletions: ['tenant', 'first_index'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
@@ -58,6 +59,8 @@ export const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; w
   { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
   { column: 'records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
   { column: 'records.id', where: "id = ''", why: 'it has no byte' },
+  { column: 'past_records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
+  { column: 'past_records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
 ];
 
 /** Bytes of cells that are evidence otherwise: all from one on. */

@@ -1,5 +1,5 @@
 // A small store made by the real storage, with keys that sign and an anchor, and copies of it in memory to tamper
-// with. It has two tenants, events of several kinds, notices, sealed streams, a purge, a change of the
+// with. It has two tenants, events of several kinds, notices, versions of a record, sealed streams, a purge, a change of the
 // signing key and checkpoints; one of a size that fills a tile comes on demand. What is done is the same on every backend.
 
 import { generateKeyPairSync, hash } from 'node:crypto';
@@ -12,6 +12,8 @@ import { encodeEvent, KINDS, type NoticeFacts, type NoticeKind } from '@tallysti
 import { signCheckpointHead } from '../../../packages/server/src/keys/signing-keys.ts';
 import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
 import { Deadline } from '../../../packages/server/src/runtime/deadline.ts';
+import { commitmentOfRecord, createRecordMacs } from '../../../packages/server/src/records/record-macs.ts';
+import type { StoredRecord } from '../../../packages/server/src/records/records.ts';
 import { createUlids } from '../../../packages/server/src/runtime/ids.ts';
 import { createSystemRandom } from '../../../packages/server/src/runtime/random.ts';
 import { openOwnAnchor, readAnchorAt } from '../../../packages/server/src/storage/anchor/file-anchor.ts';
@@ -67,10 +69,14 @@ export class Maker implements AsyncDisposable {
     return Maker.over(directory, storage);
   }
 
-  async append(tenant: TenantId, drafts: readonly Draft[]): Promise<void> {
+  async append(
+    tenant: TenantId,
+    drafts: readonly Draft[],
+    records: readonly StoredRecord[] = [],
+  ): Promise<void> {
     this.#nowMs += 977;
     const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
-    const [result] = await this.storage.log.append([{ tenant, drafts, atomic: true }], now);
+    const [result] = await this.storage.log.append([{ tenant, drafts, records, atomic: true }], now);
     if (result?.status !== 'Done') throw new Error(`append: ${result?.status}`);
   }
 
@@ -90,6 +96,33 @@ export class Maker implements AsyncDisposable {
       correlationId: random.uuid(),
     };
     return this.append(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: this.#nowMs })]);
+  }
+
+  /** So many versions of one record, each with its notice. */
+  async versions(tenant: TenantId, count: number): Promise<void> {
+    const macs = createRecordMacs(
+      () => [new Uint8Array(32)],
+      () => LOG_ORIGIN,
+    );
+    const id = nextId();
+    for (let version = 1; version <= count; version++) {
+      const content = { state: 'Active', uniqueName: 'Finance', version };
+      const record = macs.make({ owner: tenant, kind: 'Policy', id, version, content }, random);
+      const facts = {
+        kind: KINDS.policyChange,
+        action: 'Update.Policy',
+        resource: { resourceType: 'Policy', resourceId: id },
+        payload: {
+          policyId: id,
+          policyVersion: version,
+          policyType: 'Retention',
+          act: 'Updated',
+          commitment: commitmentOfRecord(record),
+        },
+        correlationId: random.uuid(),
+      } as const;
+      await this.append(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: this.#nowMs })], [record]);
+    }
   }
 
   async seal(tenant: TenantId): Promise<void> {
@@ -222,8 +255,9 @@ export async function fillStore({ directory, open, keep }: MakersPlace): Promise
   await maker.events('globex', 25);
   await maker.publish();
   await maker.purge('acme', [{ firstIndex: 10, endIndex: 16 }]);
+  await maker.versions('acme', 3);
   await maker.seal('acme');
-  await maker.events('acme', 64, 'Delete.Invoice');
+  await maker.events('acme', 61, 'Delete.Invoice');
   await maker.publish();
   // Not signed yet.
   await maker.events('globex', 5);

@@ -1,6 +1,6 @@
 // Changes records: all records and their notices in one commit of the owner's log, or none.
 
-import { AuditError, isUuid, type TenantId } from '@tallystick/contract';
+import { AuditError, type EventId, isUuid, type TenantId } from '@tallystick/contract';
 import type { NoticeFacts, NoticeKind } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -25,6 +25,8 @@ export interface RecordWrite {
   readonly version: number;
   readonly content: RecordContent;
   readonly notice: ChangeNotice;
+  /** For a record that names its notice; undefined: it gets a new one. */
+  readonly noticeId?: EventId | undefined;
 }
 
 export interface ChangeRequest {
@@ -64,13 +66,13 @@ export function createChange(parts: ChangeParts): ChangeRecords {
     const records = writes.map(({ kind, id, version, content }) =>
       macs.make({ owner, kind, id, version, content }, random),
     );
-    const drafts = writes.map(({ notice }, i) => {
+    const drafts = writes.map(({ notice, noticeId: eventId = nextId() }, i) => {
       const facts = {
         ...notice,
         payload: { ...notice.payload, commitment: commitmentOfRecord(records[i]!) },
         correlationId: isUuid(correlationId) ? correlationId : random.uuid(),
       };
-      return draftNotice(facts as NoticeFacts<NoticeKind>, { eventId: nextId(), nowMs: clock.now() });
+      return draftNotice(facts as NoticeFacts<NoticeKind>, { eventId, nowMs: clock.now() });
     });
     try {
       const tenant = owner as TenantId;

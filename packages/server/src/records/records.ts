@@ -5,7 +5,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
 
-export type RecordKind = 'ApiKey' | 'Tenant';
+export type RecordKind = 'ApiKey' | 'Policy' | 'Tenant';
 
 /** `*`: the installation, which has a log of its own. */
 export type RecordOwner = TenantId | '*';
@@ -52,6 +52,8 @@ export interface RecordReader {
 
 export interface OwnedRecords {
   find(kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
+  /** As it was in a version before the current one. */
+  past(kind: RecordKind, id: string, version: number): Promise<StoredRecord | undefined>;
   /** By id. */
   list(kind: RecordKind): Promise<readonly StoredRecord[]>;
   page(kind: RecordKind, request: RowsRequest): Promise<readonly StoredRecord[]>;

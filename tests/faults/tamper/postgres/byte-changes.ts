@@ -18,6 +18,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   tile_hashes: ['tenant_id', 'epoch', 'level', 'place'],
   epochs: ['tenant_id', 'epoch'],
   records: ['tenant_id', 'kind', 'id'],
+  past_records: ['tenant_id', 'kind', 'id', 'version'],
   deletions: ['tenant_id', 'first_index'],
 };
 
@@ -38,6 +39,8 @@ const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; why: str
   { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
   { column: 'records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
   { column: 'records.id', where: "id = ''", why: 'it has no byte' },
+  { column: 'past_records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
+  { column: 'past_records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
 ];
 
 /** Bytes of cells that are evidence otherwise: all from one on. */

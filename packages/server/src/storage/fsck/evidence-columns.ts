@@ -1,6 +1,7 @@
 // The columns that are evidence, and the reasons why others are not, from tables.ts.
 
-import { type Backend, columnsOf, tablesOf } from '../tables.ts';
+import type { Backend } from '../table.ts';
+import { columnsOf, tablesOf } from '../tables.ts';
 
 /** Parts of evidence columns that are not evidence themselves, with the reason. */
 const PARTS_NOT: Readonly<Record<string, string>> = {

@@ -20,6 +20,18 @@ function recordOf(version: number, content: Partial<RecordContent> = {}, id = ID
 }
 
 function noticeOf(record: StoredRecord, index: number): Notice {
+  if (record.kind === 'Policy')
+    return {
+      kind: KINDS.policyChange,
+      index,
+      payload: {
+        policyId: record.id,
+        policyVersion: record.version,
+        policyType: 'Access',
+        act: 'Updated',
+        commitment: commitmentOfRecord(record),
+      },
+    };
   const payload = {
     act: record.kind === 'Tenant' ? 'TenantChanged' : 'KeyCreated',
     requestId: 'r-1',
@@ -30,11 +42,16 @@ function noticeOf(record: StoredRecord, index: number): Notice {
   return { kind: KINDS.administration, index, payload };
 }
 
-/** The verdict on stored records, with a notice for each of `noticed`. */
-function verdict(noticed: readonly StoredRecord[], stored: readonly StoredRecord[]): string {
+/** The verdict on stored records, with a notice for each of `noticed`, and the versions that were before them. */
+function verdict(
+  noticed: readonly StoredRecord[],
+  stored: readonly StoredRecord[],
+  past: readonly StoredRecord[] = [],
+): string {
   const noted = new NotedRecords();
   try {
     for (const [i, record] of noticed.entries()) noted.notice(noticeOf(record, i));
+    for (const record of past) noted.requirePast(record);
     for (const record of stored) noted.require(record);
     noted.end();
     return 'sound';
@@ -48,7 +65,37 @@ test('records that are what their newest notices commit to are sound', () => {
   const settings = recordOf(1, {}, '');
   const [first, second] = [recordOf(1), recordOf(2, { uniqueName: 'ci', lookup: 'ab'.repeat(32) })];
   assert.equal(verdict([], []), 'sound');
-  assert.equal(verdict([first, settings, second], [second, settings]), 'sound');
+  assert.equal(verdict([first, settings, second], [second, settings], [first]), 'sound');
+});
+
+test('versions of the past are what their notices commit to, each there once', () => {
+  const [first, second, third] = [recordOf(1), recordOf(2, { state: 'Revoked' }), recordOf(3)];
+  const all = [first, second, third];
+  const judged = (...past: readonly StoredRecord[]) => verdict(all, [third], past);
+  assert.equal(judged(first, second), 'sound');
+  // Keys may have been changed before past versions were kept.
+  assert.equal(judged(second), 'sound');
+  assert.match(judged(first, first, second), /^LEAF_MISMATCH: no notice tells of version 1/);
+  assert.match(judged(first, second, third), /^LEAF_MISMATCH: no notice tells of version 3/);
+  assert.match(
+    judged(first, { ...second, state: 'Active' }),
+    /^LEAF_MISMATCH: version 2 .* index 1, commits/,
+  );
+  assert.match(judged(first, { ...recordOf(2) }), /^LEAF_MISMATCH: version 2 .* index 1, commits to/);
+  assert.match(verdict(all, [second], [first, third]), /^LEAF_MISMATCH: no notice tells of version 3/);
+});
+
+test('every version of a policy must be there', () => {
+  const policyOf = (version: number) =>
+    macs.make(
+      { owner: 'acme', kind: 'Policy', id: ID, version, content: { state: 'Active', version } },
+      random,
+    );
+  const [first, second, third] = [policyOf(1), policyOf(2), policyOf(3)];
+  const judged = (...past: readonly StoredRecord[]) => verdict([first, second, third], [third], past);
+  assert.equal(judged(first, second), 'sound');
+  assert.match(judged(second), /^TRUNCATED: version 1 of the record Policy .* index 0 tells of is gone/);
+  assert.match(judged(), /^TRUNCATED: version 2 of the record Policy .* index 1 tells of is gone/);
 });
 
 test('a record without a notice was not written by the service', () => {

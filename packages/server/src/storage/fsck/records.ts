@@ -9,13 +9,12 @@ interface Noted {
   readonly commitment: string;
   /** The index of the notice in its log. */
   readonly index: number;
-  /** The number of notices for the record so far: it must equal its version. */
-  readonly count: number;
 }
 
 /** The commitments in the notices of a tenant's logs, by name of the record. */
 export class NotedRecords {
-  readonly #noted = new Map<string, Noted>();
+  /** One of each version, from the first; undefined where a record was found for it. */
+  readonly #noted = new Map<string, (Noted | undefined)[]>();
   /** Each version has its own salt, so no two commitments are equal. */
   readonly #commitments = new Set<string>();
 
@@ -32,17 +31,19 @@ export class NotedRecords {
       );
     this.#commitments.add(commitment);
     const name = nameOf(kind, id);
-    const count = (this.#noted.get(name)?.count ?? 0) + 1;
-    this.#noted.set(name, { commitment, index: notice.index, count });
+    const versions = this.#noted.get(name) ?? [];
+    versions.push({ commitment, index: notice.index });
+    this.#noted.set(name, versions);
   }
 
   /** Called once per record; throws EvidenceError. */
   require({ kind, id, body, salt, ...copies }: Omit<StoredRecord, 'owner' | 'mac'>): void {
     const name = nameOf(kind, id);
-    const noted = this.#noted.get(name);
+    const versions = this.#noted.get(name) ?? [];
+    const noted = versions.at(-1);
     if (noted === undefined)
       throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
-    this.#noted.delete(name);
+    versions[versions.length - 1] = undefined;
     if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, copies))
       throw fault(
         'LEAF_MISMATCH',
@@ -50,18 +51,44 @@ export class NotedRecords {
         noted.index,
       );
     // An older version, or one of another store, was put back and then changed.
-    if (noted.count !== copies.version)
+    if (versions.length !== copies.version)
       throw fault(
         'LEAF_MISMATCH',
-        `${name} has version ${copies.version}, and ${noted.count} notices tell of it`,
+        `${name} has version ${copies.version}, and ${versions.length} notices tell of it`,
+        noted.index,
+      );
+  }
+
+  /** Called once per version before the current one; throws EvidenceError. */
+  requirePast({ kind, id, body, salt, version, ...copies }: Omit<StoredRecord, 'owner' | 'mac'>): void {
+    const name = `version ${version} of ${nameOf(kind, id)}`;
+    const versions = this.#noted.get(nameOf(kind, id)) ?? [];
+    const noted = version < versions.length ? versions[version - 1] : undefined;
+    if (noted === undefined)
+      throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
+    versions[version - 1] = undefined;
+    if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, { version, ...copies }))
+      throw fault(
+        'LEAF_MISMATCH',
+        `${name} is not what its notice, at index ${noted.index}, commits to`,
         noted.index,
       );
   }
 
   /** Called after the last record; throws EvidenceError if one is missing. */
   end(): void {
-    for (const [name, { index }] of this.#noted)
-      throw fault('TRUNCATED', `${name} that the notice at index ${index} tells of is gone`, index);
+    for (const [name, versions] of this.#noted) {
+      // The current one before those of the past.
+      // Of other kinds no past versions were kept before policies came: those that are there are compared, and none is missed.
+      const isWhole = name.startsWith(nameOf('Policy', ' ').trimEnd());
+      const at = versions.findLastIndex(
+        (noted, i) => noted !== undefined && (isWhole || i === versions.length - 1),
+      );
+      if (at < 0) continue;
+      const { index } = versions[at]!;
+      const which = at === versions.length - 1 ? name : `version ${at + 1} of ${name}`;
+      throw fault('TRUNCATED', `${which} that the notice at index ${index} tells of is gone`, index);
+    }
   }
 }
 

@@ -26,7 +26,12 @@ export interface EpochRow {
   readonly previousCheckpoint: string;
 }
 
-export type RecordReference = Pick<StoredRecord, 'kind' | 'id'>;
+/** A record, or what it was in a version before. */
+export interface RecordVersion extends StoredRecord {
+  readonly isPast: boolean;
+}
+
+export type RecordReference = Pick<RecordVersion, 'kind' | 'id' | 'version' | 'isPast'>;
 
 /** One of the logs of a tenant. */
 export interface LogOf<Tenant> {
@@ -82,12 +87,12 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   epochsNamed(tenant: Tenant): Awaitable<readonly number[]>;
   /** At most `limit` streams that begin after an index of the tenant's sequence. */
   streams(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly StreamRow[]>;
-  /** At most `limit` records after a given one, in the order of kind and id. */
+  /** At most `limit` versions of records after a given one, in the order of kind, id and version. */
   records(
     tenant: Tenant,
     after: RecordReference | undefined,
     limit: number,
-  ): Awaitable<readonly StoredRecord[]>;
+  ): Awaitable<readonly RecordVersion[]>;
   /** At most `limit` deletions that begin after an index of the tenant's sequence. */
   deletions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly Deletion[]>;
   /** Throws EvidenceError if the store also keeps the end of the log elsewhere, and it differs. */

@@ -93,7 +93,10 @@ export class TenantCheck<Tenant> {
     for (let last: RecordReference | undefined; ; ) {
       const portion = yield* awaited(this.#parts.store.records(tenant, last, RECORDS_AT_ONCE));
       if (portion.length === 0) break;
-      for (const record of portion) noted.require(record);
+      for (const record of portion) {
+        if (record.isPast) noted.requirePast(record);
+        else noted.require(record);
+      }
       last = portion.at(-1);
     }
     noted.end();

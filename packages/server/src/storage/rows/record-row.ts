@@ -7,6 +7,18 @@ import { blobOf, blobOrNone, numberOf, readOr, textIn, textOrNone } from './colu
 /** These follow the tenant column. */
 export const RECORD_COLUMNS = 'kind, id, version, body, state, unique_name, lookup, salt, mac';
 
+/** Copies the current version to those of the past, before another takes its place. `owner` is the tenant column. */
+export function keepPast(owner: string, places: readonly string[]): string {
+  return `INSERT INTO past_records (${owner}, ${RECORD_COLUMNS}) SELECT ${owner}, ${RECORD_COLUMNS} FROM records
+    WHERE ${owner} = ${places[0]} AND kind = ${places[1]} AND id = ${places[2]}`;
+}
+
+/** All versions; `is_past` says which are not the current one. */
+export function allVersions(owner: string): string {
+  const columns = `${owner}, ${RECORD_COLUMNS}`;
+  return `(SELECT 0 AS is_past, ${columns} FROM records UNION ALL SELECT 1 AS is_past, ${columns} FROM past_records) AS versions`;
+}
+
 /** The values of RECORD_COLUMNS. */
 export function recordValues(record: StoredRecord): (string | number | Uint8Array | null)[] {
   const { kind, id, version, body, state, uniqueName = null, lookup = null, salt, mac } = record;

@@ -4,10 +4,11 @@ import type { TenantId } from '@tallystick/contract';
 import { runAsync } from '../../resumable.ts';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
+import { placeOfVersion, recordVersionIn } from '../../fsck/record-version.ts';
 import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
-import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
+import { allVersions, RECORD_COLUMNS } from '../../rows/record-row.ts';
 import { statement } from '../connection/database.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
@@ -28,8 +29,10 @@ const TENANTS = statement(
 );
 
 const RECORDS = statement(
-  `SELECT tenant_id, ${RECORD_COLUMNS} FROM records
-   WHERE tenant_id = $1 AND ($2::text IS NULL OR (kind, id) > ($2::text, $3::text)) ORDER BY kind, id LIMIT $4`,
+  `SELECT tenant_id, is_past, ${RECORD_COLUMNS} FROM ${allVersions('tenant_id')}
+   WHERE tenant_id = $1
+     AND ($2::text IS NULL OR (kind, id, version, is_past) > ($2::text, $3::text, $4::bigint, $5::integer))
+   ORDER BY kind, id, version, is_past LIMIT $6`,
 );
 
 const DELETIONS = statement(
@@ -66,9 +69,7 @@ function rowsOf(statements: Statements): StoredRows<TenantId> {
     lot: (tenant, first, last) => lots.lot(tenant, first ?? FIRST_INTEGER, last ?? LAST_INTEGER),
     streams: (tenant, after, limit) => streamsOf(statements, tenant, after, limit),
     records: async (tenant, after, limit) =>
-      (await statements.query(RECORDS, [tenant, after?.kind ?? null, after?.id ?? null, limit])).map(
-        recordIn,
-      ),
+      (await statements.query(RECORDS, [tenant, ...placeOfVersion(after), limit])).map(recordVersionIn),
     deletions: async (tenant, after, limit) =>
       (await statements.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
     requireEnd: (tenant, end) => requireHead(statements, tenant, end),

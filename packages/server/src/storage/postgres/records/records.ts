@@ -11,6 +11,7 @@ import type {
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import {
+  keepPast,
   RECORD_COLUMNS,
   recordsIn,
   RECORDS_COUNTED_MAX,
@@ -29,6 +30,7 @@ const HELD = statement(
   `SELECT id, version, unique_name FROM records
    WHERE tenant_id = $1 AND kind = $2 AND (id = $3 OR unique_name = $4::text)`,
 );
+const KEEP_PAST = statement(keepPast('tenant_id', ['$1', '$2', '$3']));
 const PUT = statement(
   `INSERT INTO records (tenant_id, ${RECORD_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET version = excluded.version, body = excluded.body,
@@ -86,7 +88,11 @@ export class RecordRows {
   /** The version in `meta` is written last, to prevent deadlocks between nodes. */
   async write(transaction: Transaction): Promise<void> {
     if (this.#put.length === 0) return;
-    for (const record of this.#put) await transaction.change(PUT, [record.owner, ...recordValues(record)]);
+    for (const record of this.#put) {
+      const { owner, kind, id, version } = record;
+      if (version > 1) await transaction.change(KEEP_PAST, [owner, kind, id]);
+      await transaction.change(PUT, [owner, ...recordValues(record)]);
+    }
     await transaction.change(NEW_VERSION);
   }
 }
@@ -105,6 +111,7 @@ const BY_LOOKUP = statement(`${RECORDS} WHERE kind = $1 AND lookup = $2`);
 const BY_ID = statement(`${RECORDS} WHERE kind = $1 AND id = $2`);
 const ALL = statement(`${RECORDS} WHERE kind = $1 ORDER BY id`);
 const FIND = statement(`${OWNED} AND id = $3`);
+const PAST = statement(`${OWNED.replace('FROM records', 'FROM past_records')} AND id = $3 AND version = $4`);
 const LIST = statement(`${OWNED} ORDER BY id`);
 const BEFORE = statement(`${OWNED} AND id < $3 ORDER BY id DESC LIMIT $4`);
 const AFTER = statement(`${OWNED} AND id > $3 ORDER BY id LIMIT $4`);
@@ -132,6 +139,7 @@ function ownedRecords(database: Database, owner: RecordOwner): OwnedRecords {
     database.read(scope, asked, [owner, kind, ...more]);
   return {
     find: async (kind, id) => recordsIn(await read(FIND, kind, id))[0],
+    past: async (kind, id, version) => recordsIn(await read(PAST, kind, id, version))[0],
     list: async (kind) => recordsIn(await read(LIST, kind)),
     page: async (kind, { way, beyond, limit }: RowsRequest) =>
       recordsIn(

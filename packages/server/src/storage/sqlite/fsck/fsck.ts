@@ -5,9 +5,10 @@ import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import { fault } from '../../fsck/store-fault.ts';
 import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
+import { placeOfVersion, recordVersionIn } from '../../fsck/record-version.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
-import { RECORD_COLUMNS, recordIn } from '../../rows/record-row.ts';
+import { allVersions, RECORD_COLUMNS } from '../../rows/record-row.ts';
 import { readInstallation } from '../connection/meta.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { faultOf } from './damage.ts';
@@ -34,8 +35,9 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
      ORDER BY tenant LIMIT ${TENANTS_AT_ONCE}`,
   );
   const records = db.prepare(
-    `SELECT '' AS tenant_id, ${RECORD_COLUMNS} FROM records
-     WHERE tenant = ?1 AND (?2 IS NULL OR (kind, id) > (?2, ?3)) ORDER BY kind, id LIMIT ?4`,
+    `SELECT '' AS tenant_id, is_past, ${RECORD_COLUMNS} FROM ${allVersions('tenant')}
+     WHERE tenant = ?1 AND (?2 IS NULL OR (kind, id, version, is_past) > (?2, ?3, ?4, ?5))
+     ORDER BY kind, id, version, is_past LIMIT ?6`,
   );
   const deletions = db.prepare(
     'SELECT * FROM deletions WHERE tenant = ? AND first_index > ? ORDER BY first_index LIMIT ?',
@@ -55,7 +57,7 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     streams: (tenant, after, limit) =>
       streams.all(tenant, after ?? FIRST_INTEGER, limit).map((row) => streamRowIn(row)),
     records: (tenant, after, limit) =>
-      records.all(tenant, after?.kind ?? null, after?.id ?? null, limit).map(recordIn),
+      records.all(tenant, ...placeOfVersion(after), limit).map(recordVersionIn),
     deletions: (tenant, after, limit) => deletions.all(tenant, after ?? FIRST_INTEGER, limit).map(deletionIn),
     // Only the entries themselves determine the end of a log.
     requireEnd: () => {},

@@ -7,6 +7,7 @@ import { callsFor, callsHere } from '../../../runtime/calls.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import {
+  keepPast,
   RECORD_COLUMNS,
   recordsIn,
   RECORDS_COUNTED_MAX,
@@ -18,6 +19,7 @@ import {
 export class RecordRows {
   readonly #version: StatementSync;
   readonly #named: StatementSync;
+  readonly #keepPast: StatementSync;
   readonly #put: StatementSync;
   readonly #newVersion: StatementSync;
 
@@ -27,6 +29,7 @@ export class RecordRows {
     this.#named = db.prepare(
       'SELECT 1 FROM records WHERE tenant = ? AND kind = ? AND unique_name = ? AND id <> ?',
     );
+    this.#keepPast = db.prepare(keepPast('tenant', ['?', '?', '?']));
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
@@ -47,6 +50,7 @@ export class RecordRows {
   }
 
   put(tenant: number, record: StoredRecord): void {
+    this.#keepPast.run(tenant, record.kind, record.id);
     this.#put.run(tenant, ...recordValues(record));
     this.#newVersion.run();
   }
@@ -57,6 +61,7 @@ const FRESH_MS = 5;
 
 const RECORDS = `SELECT tenant_id, ${RECORD_COLUMNS} FROM records JOIN tenants USING (tenant)`;
 const OWNED = `${RECORDS} WHERE tenant_id = ? AND kind = ?`;
+const PAST = OWNED.replace('FROM records', 'FROM past_records');
 
 export function createRecordReader(db: DatabaseSync): RecordReader {
   const reads = callsHere(new RecordReads(db));
@@ -77,6 +82,7 @@ class RecordReads {
   readonly #byId: StatementSync;
   readonly #all: StatementSync;
   readonly #find: StatementSync;
+  readonly #past: StatementSync;
   readonly #list: StatementSync;
   readonly #before: StatementSync;
   readonly #after: StatementSync;
@@ -88,6 +94,7 @@ class RecordReads {
     this.#byId = db.prepare(`${RECORDS} WHERE kind = ? AND id = ?`);
     this.#all = db.prepare(`${RECORDS} WHERE kind = ? ORDER BY id`);
     this.#find = db.prepare(`${OWNED} AND id = ?`);
+    this.#past = db.prepare(`${PAST} AND id = ? AND version = ?`);
     this.#list = db.prepare(`${OWNED} ORDER BY id`);
     this.#before = db.prepare(`${OWNED} AND id < ? ORDER BY id DESC LIMIT ?`);
     this.#after = db.prepare(`${OWNED} AND id > ? ORDER BY id LIMIT ?`);
@@ -99,6 +106,7 @@ class RecordReads {
       this.#byId,
       this.#all,
       this.#find,
+      this.#past,
       this.#list,
       this.#before,
       this.#after,
@@ -124,6 +132,10 @@ class RecordReads {
 
   find(owner: RecordOwner, kind: RecordKind, id: string): StoredRecord | undefined {
     return recordsIn(this.#find.all(owner, kind, id))[0];
+  }
+
+  past(owner: RecordOwner, kind: RecordKind, id: string, version: number): StoredRecord | undefined {
+    return recordsIn(this.#past.all(owner, kind, id, version))[0];
   }
 
   list(owner: RecordOwner, kind: RecordKind): StoredRecord[] {
