@@ -4,48 +4,7 @@
 // is everything that the verifier recomputes from the entries, or compares with signed data: a change is found.
 // Everything else is named in its report, so that "verified" is not taken for more than it says.
 
-export type Backend = 'SQLite' | 'PostgreSQL';
-
-/**
- * PostgreSQL types; SQLite has one for texts, one for integers and one for bytes. `!`: never null. `=`: made by the
- * database.
- */
-type ColumnType = `${'text' | 'bytea' | 'smallint' | 'integer' | 'bigint'}${'' | '!' | '!='}`;
-
-export interface Column {
-  readonly type: ColumnType;
-  /** The data that it is compared with; undefined if it is not evidence. */
-  readonly evidence?: string;
-  /** Why it is not evidence. */
-  readonly not?: string;
-  /** The only backend that has it. */
-  readonly only?: Backend;
-  /** Each backend derives it from other columns, so it is not copied. */
-  readonly isMade?: true;
-}
-
-export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
-
-/** Roles of PostgreSQL: see postgres/schema/rights.ts. */
-export type DatabaseRole = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Verifier';
-export type Rights = Partial<Record<DatabaseRole, readonly Right[]>>;
-
-export interface Table {
-  /** Whether each row belongs to one tenant, or all to the installation. */
-  readonly of: 'Tenant' | 'Installation';
-  readonly only?: Backend;
-  readonly rights: Rights;
-  /** Why none of it is evidence. */
-  readonly not?: string;
-  /** Unique per row; rows are copied in this order. Undefined: the table is not copied. */
-  readonly key?: readonly string[];
-  /** The unique columns on PostgreSQL, if they differ from the key. */
-  readonly unique?: readonly string[];
-  /** Set for tables that are evidence or are copied. */
-  readonly columns?: Readonly<Record<string, Column>>;
-  /** The column with the index in the log that a row of evidence belongs to. */
-  readonly place?: string;
-}
+import type { Backend, Column, Right, Table } from './table.ts';
 
 const READ: readonly Right[] = ['SELECT'];
 const ADD: readonly Right[] = ['SELECT', 'INSERT'];
@@ -127,6 +86,24 @@ export const TABLES = {
       mac: { type: 'bytea!', not: 'for the service, which has the key; the notices say more' },
     },
   },
+  past_records: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'kind', 'id', 'version'],
+    place: 'version',
+    columns: {
+      tenant_id: tenantBy('the log that the notice is in'),
+      kind: { type: 'text!', evidence: 'what the notice is about' },
+      id: { type: 'text!', evidence: 'what the notice is about' },
+      version: { type: 'bigint!', evidence: 'the body' },
+      body: { type: 'text!', evidence: 'the commitment in its notice' },
+      state: { type: 'text!', evidence: 'the body' },
+      unique_name: { type: 'text', evidence: 'the body' },
+      lookup: { type: 'bytea', evidence: 'the body' },
+      salt: { type: 'bytea!', evidence: 'the commitment in its notice' },
+      mac: { type: 'bytea!', not: 'for the service, which has the key; the notices say more' },
+    },
+  },
   api_keys: {
     of: 'Tenant',
     rights: { Writer: ['SELECT', 'DELETE'], Reader: READ, Projector: READ },
@@ -198,6 +175,13 @@ export const TABLES = {
       root2: { type: 'bytea!', evidence: ROOTS },
     },
   },
+  decisions: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    not: 'which policies have decided about events; what they decided is in the events',
+    key: ['tenant_id', 'decision'],
+    columns: { tenant_id: { type: 'text!' }, decision: { type: 'bigint!' }, body: { type: 'text!' } },
+  },
   contents: {
     of: 'Tenant',
     rights: {
@@ -233,6 +217,7 @@ export const TABLES = {
         type: 'bigint',
         not: 'when the content may be purged, which never happens without a notice',
       },
+      decision: { type: 'bigint', not: 'which policies have decided; what they decided is in the event' },
     },
   },
   // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.
@@ -354,6 +339,18 @@ export const TABLES = {
     only: 'PostgreSQL',
     rights: { Reader: READ, Projector: ALL },
     not: 'how far followers have come',
+  },
+  violations: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Writer: ['SELECT', 'UPDATE'], Reader: READ, Projector: ADD },
+    not: 'what rules have found in events; both are in the log',
+  },
+  windows: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Reader: READ, Projector: ALL },
+    not: 'what thresholds have counted; the events are in the log',
   },
 } as const satisfies Readonly<Record<string, Table>>;
 

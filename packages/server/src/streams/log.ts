@@ -11,6 +11,7 @@ import type {
 } from '@tallystick/contract';
 import type { Kind } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../records/records.ts';
+import type { RepeatClearance } from '../repeats.ts';
 import type { CausedJob } from '../work/jobs.ts';
 import type { AnchoredHead } from './anchor/anchor.ts';
 import type { Divergence } from './anchor/divergence.ts';
@@ -24,6 +25,8 @@ export interface Draft {
   readonly classification: Classification;
   /** The time for which its content is kept, from `receivedAt` on; undefined: forever (notices). */
   readonly retention: Duration | undefined;
+  /** What has decided classification and retention (policies/decided-by.ts); undefined: the tenant's settings. */
+  readonly decidedBy?: string | undefined;
   /** Covers the fields as the client sent them, and the client (repeats.ts); set if the client chose the event's id. */
   readonly sentFingerprint?: Uint8Array | undefined;
 }
@@ -48,8 +51,8 @@ interface RequestedAppend {
   readonly atomic: boolean;
   /** Used up in the same commit, and only if at least one draft was appended or recognised. */
   readonly once?: Once | undefined;
-  /** The caller's clearance: it limits which repeats of others the caller learns of. Undefined: the lowest. */
-  readonly clearance?: Classification | undefined;
+  /** It limits which repeats of others the caller learns of. Undefined: the lowest classification. */
+  readonly clearance?: RepeatClearance | undefined;
 }
 
 export interface AppendRequest extends RequestedAppend {
@@ -217,6 +220,8 @@ export interface StoredEvent {
 export interface StoredContent {
   readonly texts: readonly [string, string];
   readonly expiresAtMs: number | undefined;
+  /** What has decided classification and retention; undefined: the tenant's settings. */
+  readonly decidedBy: string | undefined;
 }
 
 /**

@@ -61,7 +61,10 @@ export const chainClaims: Claims = {
   'acknowledged events are unchanged after reopening, byte for byte': async (place) => {
     const drafts = [
       draftOf({ payload: { note: 'späť €', '': 0, 'a/b~c': [1.5, null, { z: '\u{1f600}"\\\n' }] } }),
-      draftOf({ context: {}, payload: {} }, { classification: 'Secret', retention: undefined }),
+      draftOf(
+        { context: {}, payload: {} },
+        { classification: 'Secret', retention: undefined, decidedBy: '{"späť":1}' },
+      ),
       draftOf({ actor: { userId: 'u', actorType: 'User' } }, { classification: 'Public', kind: 9 }),
     ];
     {
@@ -79,7 +82,7 @@ export const chainClaims: Claims = {
       assert.deepEqual(stored.leaf, leafHash(stored.entry));
       assert.equal(stored.classification, draft.classification);
       const expiresAtMs = draft.retention === undefined ? undefined : NOW_MS + 1000;
-      assert.deepEqual(stored.content, { texts: textsOf(draft), expiresAtMs });
+      assert.deepEqual(stored.content, { texts: textsOf(draft), expiresAtMs, decidedBy: draft.decidedBy });
       streams.add(stored.streamId);
     }
     assert.equal(streams.size, 1, 'all are in the first stream');

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import type { Classification } from '@tallystick/contract';
+import type { RepeatClearance } from '../../repeats.ts';
 import type { AppendRequest, Draft } from '../../streams/log.ts';
 import {
   append,
@@ -30,7 +31,7 @@ const sent = (
     { sentFingerprint: fingerprint(n, caller), classification, ...(eventId && { eventId }) },
   );
 
-const by = (clearance: Classification, drafts: readonly Draft[], more: Partial<AppendRequest> = {}) =>
+const by = (clearance: RepeatClearance, drafts: readonly Draft[], more: Partial<AppendRequest> = {}) =>
   request('acme', drafts, { clearance, ...more });
 
 export const repeatClaims: Claims = {
@@ -38,12 +39,13 @@ export const repeatClaims: Claims = {
     await using storage = await openWith(place, 'acme');
     const first = sent(1, SENDER);
     await append(storage, by('Internal', [first]));
-    const statusOf = async (clearance: Classification, n: number, caller: number) =>
+    const statusOf = async (clearance: RepeatClearance, n: number, caller: number) =>
       statusesOf(await append(storage, by(clearance, [sent(n, caller, first)])))[0];
+    assert.equal(await statusOf('None', 1, SENDER), 'Duplicate');
     assert.equal(await statusOf('Public', 1, SENDER), 'Duplicate');
     assert.equal(await statusOf('Confidential', 1, OTHER), 'Duplicate');
     assert.equal(await statusOf('Secret', 1, OTHER), 'Duplicate');
-    for (const clearance of ['Public', 'Internal'] as const)
+    for (const clearance of ['None', 'Public', 'Internal'] as const)
       for (const n of [1, 2]) assert.equal(await statusOf(clearance, n, OTHER), 'Conflict');
     for (const caller of [SENDER, OTHER]) assert.equal(await statusOf('Secret', 2, caller), 'Conflict');
   },

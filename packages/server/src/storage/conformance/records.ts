@@ -131,6 +131,27 @@ export const recordClaims: Claims = {
     assert.equal(used, undefined, 'what is refused uses no key up');
   },
 
+  'every version of a record stays as it was, and is read by its owner alone': async (place) => {
+    const first = recordOf('acme', { uniqueName: 'ci', lookup: new Uint8Array(32).fill(7) });
+    const second = nextVersion(first, REVOKED);
+    const third = nextVersion(second);
+    {
+      await using storage = await openWith(place, 'acme', 'other');
+      for (const record of [first, second]) await append(storage, changeOf([record]));
+      assert.equal((await append(storage, changeOf([second]))).status, 'Stale');
+      await append(storage, changeOf([third]));
+    }
+    await using storage = await place.open();
+    const records = storage.records.forOwner('acme');
+    const past = await Promise.all(
+      [0, 1, 2, 3, 4].map((version) => records.past('ApiKey', first.id, version)),
+    );
+    assert.deepEqual(past, [undefined, first, second, undefined, undefined]);
+    assert.deepEqual(await records.find('ApiKey', first.id), third);
+    assert.equal(await storage.records.forOwner('other').past('ApiKey', first.id, 1), undefined);
+    assert.deepEqual(await storage.records.byLookup('ApiKey', first.lookup!), [third]);
+  },
+
   'of many changes that begin at one version, one is done, and no version is left out': async (place) => {
     await using storage = await openWith(place, 'acme');
     let held = recordOf('acme');

@@ -30,7 +30,12 @@ export const tenantClaims: Claims = {
     })();
     assert.equal(made.fingerprintKey.length, 32);
     const { fingerprintKey, ...facts } = made;
-    assert.deepEqual(facts, { tenantId: 'acme', createdAtMs: NOW_MS, settings: undefined });
+    assert.deepEqual(facts, {
+      tenantId: 'acme',
+      createdAtMs: NOW_MS,
+      settings: undefined,
+      hasPolicies: false,
+    });
     await using storage = await place.open();
     assert.deepEqual(await storage.tenants.find('acme'), made);
     assert.deepEqual(await storage.tenants.ensure('acme', NOW_MS + 1), made);

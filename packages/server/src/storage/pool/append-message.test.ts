@@ -31,10 +31,11 @@ const draft: fc.Arbitrary<Draft> = record({
   classification,
   retention: fc.constantFrom(undefined, 'P7Y', 'P7Y', 'P1Y2M3DT4H5M6.789S'),
   sentFingerprint: fc.option(fingerprint, { nil: undefined }),
+  decidedBy: fc.option(text, { nil: undefined }),
 });
 const stored: fc.Arbitrary<StoredRecord> = record({
   owner: fc.constantFrom('acme', '*'),
-  kind: fc.constantFrom('ApiKey', 'Tenant'),
+  kind: fc.constantFrom('ApiKey', 'Policy', 'Tenant'),
   id: text,
   version: whole,
   body: text,
@@ -57,7 +58,7 @@ const request: fc.Arbitrary<AppendRequest> = record({
   tenant: fc.constantFrom('acme', 'other'),
   atomic: fc.boolean(),
   drafts: fc.array(draft, { maxLength: 5 }),
-  clearance: classification,
+  clearance: fc.oneof(classification, fc.constant('None' as const)),
   once: fc.option(
     record({
       operation: fc.constantFrom('events.ingest', 'events.ingestBatch'),

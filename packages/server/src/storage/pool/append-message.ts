@@ -1,8 +1,9 @@
 // A pool of append requests as one message. The writer hashes and stores the text bytes directly from it.
 
-import type { Classification, Duration, EventId, OperationName, TenantId } from '@tallystick/contract';
+import type { Duration, EventId, OperationName, TenantId } from '@tallystick/contract';
 import { type Kind, KINDS, parseJson } from '@tallystick/evidence';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
+import type { RepeatClearance } from '../../repeats.ts';
 import type { CausedJob } from '../../work/jobs.ts';
 import type { AppendRequest, AppendTime, Draft, Once } from '../../streams/log.ts';
 import type { TextBytes } from './commitments.ts';
@@ -14,7 +15,7 @@ export interface PooledRequest {
   readonly tenant: TenantId;
   readonly atomic: boolean;
   readonly once: Once | undefined;
-  readonly clearance: Classification;
+  readonly clearance: RepeatClearance;
   readonly drafts: readonly PooledDraft[];
   readonly records: readonly StoredRecord[];
   readonly jobs: readonly CausedJob[];
@@ -27,6 +28,7 @@ export interface PooledDraft {
   /** The index in CLASSIFICATIONS. */
   readonly classification: number;
   readonly retention: Duration | undefined;
+  readonly decidedBy: string | undefined;
   readonly sentFingerprint: Uint8Array | undefined;
 }
 
@@ -42,6 +44,9 @@ const JOBS = 8;
 const RETENTION = 1;
 const FINGERPRINT = 2;
 const SAME_RETENTION = 4;
+const DECIDED = 8;
+const SAME_DECIDED = 16;
+const NO_CLEARANCE = 255;
 const NAMED = 1;
 const LOOKED_UP = 2;
 const kinds: readonly number[] = Object.values(KINDS);
@@ -60,7 +65,7 @@ export function encodePool(
     out.text(tenant);
     const causes = (records.length === 0 ? 0 : RECORDS) | (jobs.length === 0 ? 0 : JOBS);
     out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE) | causes);
-    out.u8(CLASSIFICATIONS.indexOf(clearance));
+    out.u8(clearance === 'None' ? NO_CLEARANCE : CLASSIFICATIONS.indexOf(clearance));
     if (once !== undefined) writeOnce(out, once);
     out.u32(drafts.length);
     for (const draft of drafts) {
@@ -93,13 +98,13 @@ export function decodePool(buffer: ArrayBuffer): AppendPool {
   const requests = listOf(message, (): PooledRequest => {
     const tenant = message.text();
     const flags = message.u8();
-    const clearance = classificationAt(message.u8());
+    const cleared = message.u8();
     const once = (flags & ONCE) === 0 ? undefined : readOnce(message);
     return {
       tenant,
       atomic: (flags & ATOMIC) !== 0,
       once,
-      clearance,
+      clearance: cleared === NO_CLEARANCE ? 'None' : classificationAt(cleared),
       drafts: listOf(message, () => (before = readDraft(message, before))),
       records: (flags & RECORDS) === 0 ? [] : listOf(message, () => readRecord(message)),
       jobs: (flags & JOBS) === 0 ? [] : (parseJson(message.text()) as readonly CausedJob[]),
@@ -129,15 +134,19 @@ function readOnce(message: ByteReader): Once {
   };
 }
 
-/** Most drafts have the retention of the previous one: the text is only written if it differs. */
+/** Most drafts have the retention of the previous one, and were decided alike: a text is only written if it differs. */
 function writeDraft(out: ByteWriter, draft: Draft, before: Draft | undefined): void {
-  const { retention, sentFingerprint } = draft;
+  const { retention, decidedBy, sentFingerprint } = draft;
   const isSame = retention !== undefined && retention === before?.retention;
-  const flag = retention === undefined ? 0 : isSame ? SAME_RETENTION : RETENTION;
+  const isDecidedAlike = decidedBy !== undefined && decidedBy === before?.decidedBy;
+  const flag =
+    (retention === undefined ? 0 : isSame ? SAME_RETENTION : RETENTION) |
+    (decidedBy === undefined ? 0 : isDecidedAlike ? SAME_DECIDED : DECIDED);
   out.u8(draft.kind);
   out.u8(CLASSIFICATIONS.indexOf(draft.classification));
   out.u8(flag | (sentFingerprint === undefined ? 0 : FINGERPRINT));
   if (retention !== undefined && !isSame) out.text(retention);
+  if (decidedBy !== undefined && !isDecidedAlike) out.text(decidedBy);
   if (sentFingerprint !== undefined) out.bytes(sentFingerprint);
   out.text(draft.eventId);
   out.bytes(draft.texts[0]);
@@ -158,6 +167,8 @@ function readDraft(message: ByteReader, before: PooledDraft | undefined): Pooled
         : (flags & SAME_RETENTION) !== 0
           ? before?.retention
           : undefined,
+    decidedBy:
+      (flags & DECIDED) !== 0 ? message.text() : (flags & SAME_DECIDED) !== 0 ? before?.decidedBy : undefined,
     sentFingerprint: (flags & FINGERPRINT) === 0 ? undefined : message.bytes(),
     eventId: message.text(),
     texts: [message.bytes(), message.bytes()],

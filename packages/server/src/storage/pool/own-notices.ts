@@ -32,6 +32,7 @@ export function makeNotice<K extends NoticeKind>(
     texts: encodeNotice({ ...facts, correlationId: random.uuid() }, instant(receivedAtMs)),
     classification: CLASSIFICATIONS.indexOf('Internal'),
     retention: undefined,
+    decidedBy: undefined,
     sentFingerprint: undefined,
   };
   const commitments = committer.make([{ drafts: [draft] }]);

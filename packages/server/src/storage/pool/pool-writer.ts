@@ -2,10 +2,9 @@
 // recognised, or appended. Both backends use this code.
 
 import { ok as assert } from 'node:assert/strict';
-import type { Classification } from '@tallystick/contract';
 import { EvidenceError, KINDS } from '@tallystick/evidence';
 import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
-import { isRepeat, UNCLASSIFIED } from '../../repeats.ts';
+import { isRepeat, type RepeatClearance, UNCLASSIFIED } from '../../repeats.ts';
 import type {
   AppendOutcome,
   AppendResult,
@@ -128,7 +127,7 @@ export class PoolWriter<H extends Head> {
   #answer(
     head: H,
     once: Once | undefined,
-    clearance: Classification,
+    clearance: RepeatClearance,
     { steadyNowMs }: AppendTime,
   ): KeyAnswer | undefined {
     if (once === undefined) return undefined;

@@ -3,7 +3,7 @@
 
 import type { StoredContent, StoredEvent } from '../../streams/log.ts';
 import { classificationIn } from './classification-column.ts';
-import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn } from './columns.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn, textOrNone } from './columns.ts';
 import { purgedIn, withoutPurged } from './purge-notice.ts';
 import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
@@ -69,5 +69,7 @@ function contentIn(row: Row): StoredContent {
   return {
     texts: [decoder.decode(one), decoder.decode(two)],
     expiresAtMs: numberOrNone(row, 'expires_at_ms'),
+    // No hash covers it.
+    decidedBy: readOr(() => textOrNone(row, 'decided_by'), undefined),
   };
 }

@@ -19,6 +19,12 @@ import { blobOf, numberOf, numberOrNone, readOr } from './columns.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** What has decided about an event, of entries joined with their contents; `owner` is the tenant column. */
+export function decidedBy(owner: string): string {
+  return `(SELECT body FROM decisions WHERE decisions.${owner} = entries.${owner}
+    AND decisions.decision = contents.decision) AS decided_by`;
+}
+
 /**
  * The columns that `faultsOf` checks, of entries joined with their contents. A statement that reads them must request
  * bigints: it would throw for a number that is too large, and so lose all of its rows.

@@ -12,7 +12,9 @@ export const FINGERPRINT_KEY_BYTES = 32;
 
 /** `same` is the condition that rows of `tenants` and `records` belong to one tenant. */
 export function tenantsWith(same: string): string {
-  return `SELECT tenants.tenant_id, fingerprint_key, created_at_ms, ${RECORD_COLUMNS} FROM tenants
+  const policies = `SELECT 1 FROM records WHERE ${same} AND records.kind = 'Policy'`;
+  return `SELECT tenants.tenant_id, fingerprint_key, created_at_ms,
+      CASE WHEN EXISTS (${policies}) THEN 1 ELSE 0 END AS has_policies, ${RECORD_COLUMNS} FROM tenants
     LEFT JOIN records ON ${same} AND records.kind = 'Tenant' AND records.id = ''`;
 }
 
@@ -27,6 +29,7 @@ export function tenantIn(row: Readonly<Record<string, unknown>>): StoredTenant {
       readOr(() => numberOf(row, 'created_at_ms'), 0),
       LATEST_MS,
     ),
+    hasPolicies: numberOf(row, 'has_policies') === 1,
     settings: row['kind'] === null ? undefined : readOr(() => recordIn(row), unreadable(tenantId)),
   };
 }

@@ -8,6 +8,7 @@ import { createFakeClock } from '../../../testing/fake-clock.ts';
 import type { AppendRequest, LogWriter } from '../../../streams/log.ts';
 import { fingerprint, once } from '../../conformance/claims.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
+import { KnownDecisions } from './decisions.ts';
 import { AppendAtOnce } from './append-at-once.ts';
 import { Database, SCHEMA } from '../connection/database.ts';
 import { TestTables } from '../testing/test-tables.ts';
@@ -73,7 +74,7 @@ test('a pool of many tenants is planned for many, also behind pools of few', asy
   for (let i = 0; i < 8; i++) await append(writer, ...tenants.map((tenant) => requestOf(tenant)));
   const plan = await database.plainly(async (client) => {
     await client.query(`BEGIN; ${PLANNED_FOR_MANY}`);
-    const none = Array.from({ length: 27 }, () => 'NULL').join();
+    const none = Array.from({ length: 28 }, () => 'NULL').join();
     const { rows } = await client.query<Record<string, string>>(
       `EXPLAIN EXECUTE "${WRITE_MANY_AT_ONCE.name}" (${none})`,
     );
@@ -192,6 +193,7 @@ test('a log that was missed is left to those who lock it, for a second', async (
   const atOnce = new AppendAtOnce({
     pipeline,
     heads,
+    decisions: new KnownDecisions(),
     months: { hasAll: () => true },
     clock,
     writing: WRITING,

@@ -13,6 +13,7 @@ import { isPurge, PoolWriter } from '../../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
 import { textIn } from '../../rows/columns.ts';
 import type { ContentMonths } from '../schema/content-months.ts';
+import type { KnownDecisions } from './decisions.ts';
 import type { Heads } from './heads.ts';
 import type { Pipeline } from '../connection/pipeline.ts';
 import { FEW_TENANTS, PLANNED_FOR_MANY, WRITE_AT_ONCE, WRITE_MANY_AT_ONCE } from './pool-statements.ts';
@@ -44,6 +45,7 @@ export interface AppendAtOnceParts {
   readonly pipeline: Pipeline;
   readonly heads: Heads;
   readonly months: Pick<ContentMonths, 'hasAll'>;
+  readonly decisions: KnownDecisions;
   readonly writing: StreamWriterOptions;
   readonly clock: Pick<Clock, 'monotonicNs'>;
 }
@@ -81,19 +83,19 @@ export class AppendAtOnce {
     this.#parts.heads.forget(tenants);
   }
 
-  /** Undefined, and nothing is sent, if a log is shared with other writers, or its head or a partition is unknown here. */
+  /** Undefined, and nothing is sent, if a log is shared with other writers, or its head, a partition or a decision is unknown here. */
   send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
-    const { pipeline, heads, months, writing } = this.#parts;
+    const { pipeline, heads, months, decisions, writing } = this.#parts;
     const tenants = tenantsOf(open);
     if (tenants.some((tenant) => this.#isShared(tenant))) return undefined;
     const remembered = heads.remembered(tenants);
     if (remembered === undefined) return undefined;
-    const tables = new PostgresPoolTables(remembered);
+    const tables = new PostgresPoolTables(remembered, decisions);
     const writer = new PoolWriter(tables, writing);
     const decided = new Map<number, AppendOutcome>();
     for (const { request, place, firstRow } of open)
       decided.set(place, writer.append(request, { commitments, firstRow, now }));
-    if (!months.hasAll(tables.rows.months)) return undefined;
+    if (!months.hasAll(tables.rows.months) || !tables.rows.decisions.areKnown) return undefined;
     const values = tables.rows.valuesAtOnce(remembered.heads.values());
     const scope = { role: 'Writer', tenants } as const;
     const rows =

@@ -7,6 +7,7 @@ import { Client } from 'pg';
 import { PATIENT_LIMITS, type Databases, openDatabases } from '../../../testing/postgres-server.ts';
 import { until } from '../../../testing/until.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
+import { KnownDecisions } from './decisions.ts';
 import { AppendAtOnce } from './append-at-once.ts';
 import { Database, SCHEMA } from '../connection/database.ts';
 import { Heads } from './heads.ts';
@@ -96,7 +97,15 @@ async function nextPools(database: Database, tenant: string, count: number): Pro
   });
   const pipeline = { commit } as unknown as Pipeline;
   const months = { hasAll: () => true };
-  const atOnce = new AppendAtOnce({ pipeline, heads, months, clock: WRITING.clock, writing: WRITING });
+  const decisions = new KnownDecisions();
+  const atOnce = new AppendAtOnce({
+    pipeline,
+    heads,
+    months,
+    decisions,
+    clock: WRITING.clock,
+    writing: WRITING,
+  });
   for (let i = 0; i < count; i++) {
     const { requests } = decodePool(encodePool([requestOf(tenant)], NOW));
     const open = [{ request: requests[0]!, place: 0, firstRow: 0 }];

@@ -24,6 +24,7 @@ import { ShortenedLog, TenantFault } from '../../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
 import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
 import { ContentMonths } from '../schema/content-months.ts';
+import { KnownDecisions } from './decisions.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { beginEpoch } from './epoch-writer.ts';
 import { Heads } from './heads.ts';
@@ -60,6 +61,7 @@ export class Journal {
   readonly #heads: Heads;
   readonly #agedStreams: AgedStreams;
   readonly #months: ContentMonths;
+  readonly #decisions = new KnownDecisions();
   readonly #turns = new KeyedQueue();
   readonly #atOnce: AppendAtOnce;
   readonly #locked: LockedCommits;
@@ -69,7 +71,7 @@ export class Journal {
     this.#options = options;
     this.#heads = new Heads(options.logOrigin);
     this.#months = new ContentMonths(database);
-    const own = { heads: this.#heads, months: this.#months, turns: this.#turns };
+    const own = { heads: this.#heads, months: this.#months, decisions: this.#decisions, turns: this.#turns };
     const parts = { ...own, pipeline: new Pipeline(database), writing: options };
     this.#atOnce = new AppendAtOnce({ ...parts, clock: options.clock });
     this.#locked = new LockedCommits({ ...parts, database, onFailure: () => this.#forget() });
@@ -296,6 +298,7 @@ export class Journal {
   #forget(): void {
     this.#heads.forget();
     this.#months.forget();
+    this.#decisions.forget();
   }
 }
 

@@ -8,6 +8,7 @@ import { PoolWriter } from '../../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
 import { type ContentMonths, MissingMonths } from '../schema/content-months.ts';
 import { type Database, isLockNotAvailable, type Transaction } from '../connection/database.ts';
+import type { KnownDecisions } from './decisions.ts';
 import type { Heads, LockedHeads } from './heads.ts';
 import type { Pipeline } from '../connection/pipeline.ts';
 import { PostgresPoolTables, type Wanted } from './pool-tables.ts';
@@ -34,6 +35,7 @@ export interface LockedCommitsParts {
   /** Must be idle before heads are locked here without waiting. */
   readonly pipeline: Pipeline;
   readonly months: ContentMonths;
+  readonly decisions: KnownDecisions;
   readonly writing: StreamWriterOptions;
   /** Called when a commit has failed: cached facts about the database may be wrong. */
   readonly onFailure: () => void;
@@ -97,12 +99,13 @@ export class LockedCommits {
     work: Work<T>,
     waitMs?: number,
   ): Promise<T> {
-    const { database, heads, months, writing, onFailure } = this.#parts;
+    const { database, heads, months, decisions, writing, onFailure } = this.#parts;
     let locked: LockedHeads | undefined;
+    let written: PostgresPoolTables | undefined;
     try {
       const result = await database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
         locked = await heads.lock(transaction, tenants, waitMs);
-        const tables = new PostgresPoolTables(locked);
+        const tables = (written = new PostgresPoolTables(locked, decisions));
         await tables.load(transaction, wanted, steadyNowMs);
         const done = await work(new PoolWriter(tables, writing), transaction, tables, locked);
         if (!months.hasAll(tables.rows.months)) throw new MissingMonths(tables.rows.months);
@@ -110,6 +113,7 @@ export class LockedCommits {
         return done;
       });
       heads.remember(locked?.heads.values() ?? []);
+      written?.rows.decisions.remember();
       for (const [tenant, { head, from }] of locked?.heads ?? [])
         if (head.nextIndex > from.nextIndex) heads.reached(tenant, head.nextIndex);
       return result;

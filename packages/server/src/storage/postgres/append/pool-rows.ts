@@ -9,6 +9,7 @@ import type { NewEntry, NewStream } from '../../pool/pool-tables.ts';
 import { contentMonthOf } from '../schema/content-month.ts';
 import { bigints, byteas, integers, smallints, texts } from '../connection/binary-arrays.ts';
 import { statement, type Transaction, type Value } from '../connection/database.ts';
+import { type KnownDecisions, PooledDecisions } from './decisions.ts';
 import type { LockedHead } from './heads.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf } from '../../rows/columns.ts';
@@ -44,6 +45,7 @@ const ENTRY_COLUMNS: readonly Encode[] = [
   integers,
   integers,
   integers,
+  bigints,
 ];
 const STREAM_COLUMNS: readonly Encode[] = [texts, bigints, texts, bigints];
 const USED_KEY_COLUMNS: readonly Encode[] = [texts, texts, texts, byteas, smallints, bigints, texts, byteas];
@@ -57,6 +59,11 @@ export class PoolRows {
   readonly #entries = columnsFor(ENTRY_COLUMNS);
   readonly #streams = columnsFor(STREAM_COLUMNS);
   readonly #usedKeys = columnsFor(USED_KEY_COLUMNS);
+  readonly decisions: PooledDecisions;
+
+  constructor(known: KnownDecisions) {
+    this.decisions = new PooledDecisions(known);
+  }
 
   get isEmpty(): boolean {
     return this.#entries[0]!.length === 0 && this.#usedKeys[0]!.length === 0;
@@ -71,7 +78,7 @@ export class PoolRows {
   /** All bytes are copied. */
   putEntry({ tenantId }: Head, added: NewEntry): void {
     const { index, expiresAtMs, entry, leaf, draft, commitments } = added;
-    const { classification, sentFingerprint, texts: own } = draft;
+    const { classification, sentFingerprint, decidedBy, texts: own } = draft;
     const { root1, root2, seeds } = commitments;
     const sent = sentFingerprint?.length ?? 0;
     const at = this.#reserve(REST_AT + sent + own[0].length + own[1].length);
@@ -87,7 +94,8 @@ export class PoolRows {
     const month = contentMonthOf(expiresAtMs);
     // SQL counts bytes from 1.
     const places = [at + 1, sent, own[0].length, own[1].length];
-    put(this.#entries, [tenantId, index, classification, month, expiresAtMs ?? null, ...places]);
+    const decision = decidedBy === undefined ? null : this.decisions.put(tenantId, decidedBy);
+    put(this.#entries, [tenantId, index, classification, month, expiresAtMs ?? null, ...places, decision]);
   }
 
   putStream({ tenantId }: Head, { firstIndex, streamId, createdAtMs }: NewStream): void {
@@ -132,6 +140,7 @@ export class PoolRows {
       ...encoded(USED_KEY_COLUMNS, this.#usedKeys),
       ...encoded(HEAD_COLUMNS, heads),
     ];
+    await this.decisions.write(transaction, false);
     const isMany = heads[0]!.length > FEW_TENANTS;
     if (isMany) await transaction.query(statement(PLANNED_FOR_MANY));
     const [row] = await transaction.query(isMany ? WRITE_MANY : WRITE, values);
@@ -148,7 +157,7 @@ export class PoolRows {
     );
     assert.equal(others.length, 0, 'a transaction is of one tenant');
     if (tenant === undefined) return 0;
-    const sent: Promise<unknown>[] = [];
+    const sent: Promise<unknown>[] = [this.decisions.write(transaction, true)];
     if (entryTenants!.length > 0) {
       const values = [this.#allBytes(), tenant, ...encoded(ENTRY_COLUMNS, this.#entries).slice(1)];
       sent.push(transaction.change(WRITE_ENTRIES, values), transaction.change(WRITE_CONTENTS, values));

@@ -20,12 +20,13 @@ const INSERT_ENTRIES = `INSERT INTO entries
     ${piece(`at + ${LEAF_AT}`, HASH_BYTES)}, ${piece(`at + ${ROOT1_AT}`, HASH_BYTES)},
     ${piece(`at + ${ROOT2_AT}`, HASH_BYTES)}`;
 const INSERT_CONTENTS = `INSERT INTO contents
-  (leaf_index, content_month, seeds, sent_fingerprint, text1, text2, expires_at_ms, tenant_id)
+  (leaf_index, content_month, seeds, sent_fingerprint, text1, text2, expires_at_ms, decision, tenant_id)
   SELECT leaf_index, content_month, ${piece(`at + ${SEEDS_AT}`, SEEDS_BYTES)},
     CASE WHEN sent > 0 THEN ${piece(`at + ${REST_AT}`, 'sent')} END,
     ${piece(`at + ${REST_AT} + sent`, 'length1')}, ${piece(`at + ${REST_AT} + sent + length1`, 'length2')},
-    expires_at_ms`;
-const ROW_COLUMNS = 'leaf_index, classification, content_month, expires_at_ms, at, sent, length1, length2';
+    expires_at_ms, decision`;
+const ROW_COLUMNS =
+  'leaf_index, classification, content_month, expires_at_ms, at, sent, length1, length2, decision';
 const INSERT_STREAMS = 'INSERT INTO streams (tenant_id, first_index, stream_id, created_at_ms)';
 const KEY_COLUMNS = 'operation, key, fingerprint, classification, expires_at_ms, note, outcomes';
 const INSERT_KEYS = `INSERT INTO used_keys (tenant_id, ${KEY_COLUMNS})`;
@@ -43,25 +44,25 @@ export const PLANNED_FOR_MANY = 'SET LOCAL enable_nestloop = off';
 const ofMany = ({ text }: Statement) => statement(`/* of many */ ${text}`);
 
 const ROWS_OF_ALL = `unnest($2::text[], $3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[],
-  $8::integer[], $9::integer[], $10::integer[]) AS row (tenant_id, ${ROW_COLUMNS})`;
+  $8::integer[], $9::integer[], $10::integer[], $11::bigint[]) AS row (tenant_id, ${ROW_COLUMNS})`;
 const WRITTEN_ROWS = `entry AS (${INSERT_ENTRIES}, tenant_id FROM row), content AS (${INSERT_CONTENTS}, tenant_id FROM row)`;
 
 /** All rows of all tenants, and their heads. */
 export const WRITE = statement(
   `WITH row AS MATERIALIZED (SELECT * FROM ${ROWS_OF_ALL}), ${WRITTEN_ROWS}, stream AS (
      ${INSERT_STREAMS}
-     SELECT * FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
+     SELECT * FROM unnest($12::text[], $13::bigint[], $14::text[], $15::bigint[])
    ), used_key AS (
      ${INSERT_KEYS}
-     SELECT * FROM unnest($15::text[], $16::text[], $17::text[], $18::bytea[], $19::smallint[], $20::bigint[], $21::text[],
-       $22::bytea[])
+     SELECT * FROM unnest($16::text[], $17::text[], $18::text[], $19::bytea[], $20::smallint[], $21::bigint[], $22::text[],
+       $23::bytea[])
      ${OR_REPLACE_KEY}
    ), head AS (
      UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
-     FROM unnest($23::text[], $24::bigint[], $25::bytea[], $26::bigint[], $27::bytea[])
+     FROM unnest($24::text[], $25::bigint[], $26::bytea[], $27::bigint[], $28::bytea[])
        AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
      WHERE heads.tenant_id = moved.tenant_id AND heads.next_index = moved.from_index
-       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf AND heads.tenant_id = ANY($23)
+       AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf AND heads.tenant_id = ANY($24)
      RETURNING 1
    ) SELECT count(*) AS moved FROM head`,
 );
@@ -76,7 +77,7 @@ const TAKEN = `SELECT sent.tenant_id FROM unnest($2::text[], $7::integer[], $8::
      JOIN LATERAL (SELECT 1 FROM entries WHERE entries.tenant_id = sent.tenant_id
        AND entries.event_id = ${piece(`sent.at + ${EVENT_ID_AT}`, EVENT_ID_BYTES)} LIMIT 1) AS found ON true
    WHERE sent.length > 0
-   UNION ALL SELECT used.tenant_id FROM unnest($20::text[], $21::text[], $22::text[]) AS used (tenant_id, operation, key)
+   UNION ALL SELECT used.tenant_id FROM unnest($21::text[], $22::text[], $23::text[]) AS used (tenant_id, operation, key)
      JOIN LATERAL (SELECT 1 FROM used_keys WHERE used_keys.tenant_id = used.tenant_id
        AND used_keys.operation = used.operation AND used_keys.key = used.key LIMIT 1) AS found ON true`;
 
@@ -91,29 +92,29 @@ export const WRITE_AT_ONCE = statement(
   `WITH taken AS MATERIALIZED (
      ${TAKEN}
    ), moved AS MATERIALIZED (
-     SELECT * FROM unnest($15::text[], $16::bigint[], $17::bytea[], $18::bigint[], $19::bytea[])
+     SELECT * FROM unnest($16::text[], $17::bigint[], $18::bytea[], $19::bigint[], $20::bytea[])
        AS moved (tenant_id, from_index, from_leaf, next_index, leaf)
      WHERE moved.tenant_id NOT IN (SELECT tenant_id FROM taken)
    ), locked AS MATERIALIZED (
      SELECT heads.tenant_id FROM heads JOIN moved ON moved.tenant_id = heads.tenant_id
        AND heads.next_index = moved.from_index AND heads.leaf IS NOT DISTINCT FROM moved.from_leaf
-     WHERE heads.tenant_id = ANY($15) FOR UPDATE OF heads SKIP LOCKED
+     WHERE heads.tenant_id = ANY($16) FOR UPDATE OF heads SKIP LOCKED
    ), row AS MATERIALIZED (
      SELECT row.* FROM ${ROWS_OF_ALL} JOIN locked ON locked.tenant_id = row.tenant_id
    ), ${WRITTEN_ROWS}, stream AS (
      ${INSERT_STREAMS}
-     SELECT stream.* FROM unnest($11::text[], $12::bigint[], $13::text[], $14::bigint[])
+     SELECT stream.* FROM unnest($12::text[], $13::bigint[], $14::text[], $15::bigint[])
        AS stream (tenant_id, first_index, stream_id, created_at_ms)
      JOIN locked ON locked.tenant_id = stream.tenant_id
    ), used_key AS (
      ${INSERT_KEYS}
-     SELECT used.* FROM unnest($20::text[], $21::text[], $22::text[], $23::bytea[], $24::smallint[], $25::bigint[],
-       $26::text[], $27::bytea[]) AS used (tenant_id, ${KEY_COLUMNS})
+     SELECT used.* FROM unnest($21::text[], $22::text[], $23::text[], $24::bytea[], $25::smallint[], $26::bigint[],
+       $27::text[], $28::bytea[]) AS used (tenant_id, ${KEY_COLUMNS})
      JOIN locked ON locked.tenant_id = used.tenant_id
    ), head AS (
      UPDATE heads SET next_index = moved.next_index, leaf = moved.leaf
      FROM moved JOIN locked ON locked.tenant_id = moved.tenant_id
-     WHERE heads.tenant_id = moved.tenant_id AND heads.tenant_id = ANY($15)
+     WHERE heads.tenant_id = moved.tenant_id AND heads.tenant_id = ANY($16)
      RETURNING heads.tenant_id
    ) SELECT tenant_id FROM head`,
 );
@@ -124,7 +125,7 @@ export const WRITE_MANY_AT_ONCE = ofMany(WRITE_AT_ONCE);
 // row-level security does not allow.
 
 const ROWS = `heads, unnest($3::bigint[], $4::smallint[], $5::integer[], $6::bigint[], $7::integer[], $8::integer[],
-  $9::integer[], $10::integer[]) AS row (${ROW_COLUMNS}) WHERE heads.tenant_id = $2`;
+  $9::integer[], $10::integer[], $11::bigint[]) AS row (${ROW_COLUMNS}) WHERE heads.tenant_id = $2`;
 
 export const WRITE_ENTRIES = statement(`${INSERT_ENTRIES}, heads.tenant_id FROM ${ROWS}`);
 export const WRITE_CONTENTS = statement(`${INSERT_CONTENTS}, heads.tenant_id FROM ${ROWS}`);
@@ -132,6 +133,16 @@ export const WRITE_STREAMS = statement(
   `${INSERT_STREAMS} SELECT heads.tenant_id, first_index, stream_id, created_at_ms
    FROM heads, unnest($2::bigint[], $3::text[], $4::bigint[]) AS stream (first_index, stream_id, created_at_ms)
    WHERE heads.tenant_id = $1`,
+);
+/** Texts by their numbers; those that are there stay. */
+export const WRITE_DECISIONS = statement(
+  `INSERT INTO decisions (tenant_id, decision, body) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])
+   ON CONFLICT DO NOTHING`,
+);
+export const WRITE_DECISIONS_OF_ONE = statement(
+  `INSERT INTO decisions (tenant_id, decision, body)
+   SELECT heads.tenant_id, decision, body FROM heads, unnest($2::bigint[], $3::text[]) AS decided (decision, body)
+   WHERE heads.tenant_id = $1 ON CONFLICT DO NOTHING`,
 );
 export const WRITE_KEYS = statement(
   `${INSERT_KEYS} SELECT heads.tenant_id, ${KEY_COLUMNS}

@@ -21,6 +21,7 @@ import { isPurge } from '../../pool/pool-writer.ts';
 import { DeletionRows } from '../log/deletions.ts';
 import type { LockedHeads } from './heads.ts';
 import { EVENT_ID, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
+import type { KnownDecisions } from './decisions.ts';
 import { PoolRows } from './pool-rows.ts';
 import { RecordRows } from '../records/records.ts';
 import { valuesOf } from '../../work/job-tables.ts';
@@ -59,10 +60,11 @@ export class PostgresPoolTables implements PoolTables {
   readonly #records = new RecordRows();
   readonly #jobs: NewJob[] = [];
   readonly #deletions = new DeletionRows();
-  readonly rows = new PoolRows();
+  readonly rows: PoolRows;
 
-  constructor(locked: LockedHeads) {
+  constructor(locked: LockedHeads, known: KnownDecisions) {
     this.#locked = locked;
+    this.rows = new PoolRows(known);
   }
 
   /** Reads everything that these requests will look up. */

@@ -8,7 +8,7 @@ import { orUnavailable, UnknownCommitError } from './unavailable.ts';
 import { COLUMN_TYPES } from './column-types.ts';
 import { areDistributed } from '../schema/distribute.ts';
 import { type Login, loginFor, LOGINS, loginsIn, type LoginUrls } from './logins.ts';
-import type { DatabaseRole } from '../../tables.ts';
+import type { DatabaseRole } from '../../table.ts';
 import { DATABASE_ROLES, KEY_SETTING, TENANTS_SETTING } from '../schema/rights.ts';
 
 /** Where all tables are. */

@@ -1,7 +1,7 @@
 // The users of the database. One user may do everything; or separate users work on all tenants and remove content, so
 // that the serving user cannot take on their roles.
 
-import type { DatabaseRole } from '../../tables.ts';
+import type { DatabaseRole } from '../../table.ts';
 import { DATABASE_ROLES } from '../schema/rights.ts';
 
 export interface LoginUrls {

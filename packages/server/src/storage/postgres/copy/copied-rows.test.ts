@@ -32,6 +32,8 @@ const NOT_COPIED = [
   'index_blocks',
   'jobs',
   'positions',
+  'violations',
+  'windows',
   ...Object.keys(COMMON_TABLES),
   'refused_logs',
   // From before there were records: a store that has any is not copied.
@@ -124,6 +126,7 @@ describe('what is copied', () => {
       key_id: null,
       sent_fingerprint: i === 1 ? new Uint8Array(32) : null,
       expires_at_ms: expiresAtMs,
+      decision: i === 2 ? 2 ** 48 - 1 : null,
     }));
     await rows.put(contents, copied);
     const found = await rows.between(contents, undefined, undefined, 10);

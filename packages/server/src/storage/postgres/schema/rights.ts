@@ -2,7 +2,8 @@
 // the tenants named for the transaction. For each transaction a node takes on the role that it needs and no more, as
 // one user or as several (logins.ts).
 
-import { type DatabaseRole, type Rights, type Table, tablesOf } from '../../tables.ts';
+import type { DatabaseRole, Rights, Table } from '../../table.ts';
+import { tablesOf } from '../../tables.ts';
 
 /** Roles of transactions; none of them can log in, owns anything, or bypasses row policies. */
 export const DATABASE_ROLES = {

@@ -5,7 +5,9 @@
 
 import { LIMITS } from '@tallystick/contract';
 import { jobTables } from '../../work/job-statements.ts';
+import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, segmentTables } from './index-tables.ts';
+import { decisions, pastRecords } from './policy-tables.ts';
 import type { Divide } from './partitions.ts';
 
 /**
@@ -379,4 +381,10 @@ export const MIGRATIONS: readonly Migration[] = [
   () => segmentTables(TENANT),
   // Who verifies may open the index, but not tell fingerprints.
   () => INDEX_KEY,
+  // Versions of records before the current one, each as it was.
+  () => [pastRecords(TENANT)],
+  // What has decided about events.
+  () => decisions(TENANT),
+  // What rules have found in events, and what they count.
+  () => violationTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
 ];

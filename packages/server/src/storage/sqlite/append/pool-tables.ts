@@ -7,6 +7,7 @@ import type { StoredRecord } from '../../../records/records.ts';
 import type { CausedJob } from '../../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
+import { decisionNumber } from '../../pool/decision-number.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
 import { classificationIn } from '../../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf } from '../../rows/columns.ts';
@@ -24,6 +25,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #find: StatementSync;
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
+  readonly #insertDecision: StatementSync;
   readonly #insertStream: StatementSync;
   readonly #insertJob: StatementSync;
 
@@ -41,8 +43,11 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertContent = db.prepare(
-      `INSERT INTO contents (id, text1, text2, seeds, sent_fingerprint, expires_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO contents (id, text1, text2, seeds, sent_fingerprint, expires_at_ms, decision)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertDecision = db.prepare(
+      'INSERT INTO decisions (tenant, decision, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
     );
     this.#insertJob = db.prepare('INSERT INTO outbox (tenant, job_id, job) VALUES (?, ?, ?)');
     this.#insertStream = db.prepare(
@@ -98,13 +103,20 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   /** A statement has copied the bytes when it returns. */
   putEntry({ tenant, tenantId }: NumberedHead, added: NewEntry): void {
     const { index, expiresAtMs = null, entry, leaf, draft, commitments } = added;
-    const { classification, texts, sentFingerprint = null } = draft;
+    const { classification, texts, sentFingerprint = null, decidedBy } = draft;
     const { root1, root2, seeds } = commitments;
     const id = this.#heads.takeId();
     orRefused(tenantId, () => {
       this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
-      this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs);
+      const decision = decidedBy === undefined ? null : this.#putDecision(tenant, decidedBy);
+      this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs, decision);
     });
+  }
+
+  #putDecision(tenant: number, body: string): number {
+    const decision = decisionNumber(body);
+    this.#insertDecision.run(tenant, decision, body);
+    return decision;
   }
 
   putStream({ tenant, tenantId }: NumberedHead, { streamId, firstIndex, createdAtMs }: NewStream): void {

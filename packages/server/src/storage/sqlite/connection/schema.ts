@@ -220,4 +220,32 @@ export const MIGRATIONS: readonly string[] = [
     outcomes       BLOB NOT NULL
   ) STRICT;
   `,
+  `
+  -- Versions of records before the current one, each as it was.
+  CREATE TABLE past_records (
+    tenant      INTEGER NOT NULL REFERENCES tenants,
+    kind        TEXT NOT NULL,
+    id          TEXT NOT NULL,
+    version     INTEGER NOT NULL,
+    body        TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    unique_name TEXT,
+    lookup      BLOB,
+    salt        BLOB NOT NULL,
+    mac         BLOB NOT NULL,
+    PRIMARY KEY (tenant, kind, id, version)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  -- What has decided about events, once for all that were decided alike.
+  CREATE TABLE decisions (
+    tenant   INTEGER NOT NULL REFERENCES tenants,
+    -- Made of the body.
+    decision INTEGER NOT NULL,
+    body     TEXT NOT NULL,
+    PRIMARY KEY (tenant, decision)
+  ) STRICT, WITHOUT ROWID;
+  -- NULL: the settings of the tenant have decided.
+  ALTER TABLE contents ADD COLUMN decision INTEGER;
+  `,
 ];

@@ -17,7 +17,7 @@ import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
-import { CHECKED_COLUMNS, StoredContents } from '../../rows/stored-content.ts';
+import { CHECKED_COLUMNS, decidedBy, StoredContents } from '../../rows/stored-content.ts';
 import { streamIn } from '../../rows/stream-row.ts';
 import { STREAMS } from './stream-rows.ts';
 import { TreeTables } from '../tree/tree-tables.ts';
@@ -26,7 +26,7 @@ import { StoredKeys } from '../append/used-keys.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX},
+const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX}, ${decidedBy('tenant')},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 
