@@ -22,6 +22,9 @@ test('a repeat is recognised for its sender, and for callers who may read what w
       assert.equal(isRepeated(other, 'right'), k >= i, `${clearance} of ${classification}`);
       assert.equal(isRepeated(one, 'wrong') || isRepeated(other, 'wrong'), false);
     }
+    const isToldTo = (caller: Caller) =>
+      isRepeat(first, { fingerprint: fingerprintOf(TENANT, caller, 'right'), clearance: 'None' });
+    assert.deepEqual([isToldTo(one), isToldTo(other)], [true, false]);
   }
 });
 

@@ -1,7 +1,7 @@
 // Recognises repeated requests and events, for the callers who may learn of it. A fingerprint (fingerprints.ts) covers
 // content and sender, both under a key of the tenant: it says nothing about either to those who lack the key, nor to
 // anybody once the key is destroyed. A repeat is recognised for the caller that sent the first, and for callers whose clearance reaches
-// the classification of what was stored. For everyone else equal content is like any other: otherwise they could guess
+// the classification of what was stored (policies/repeat-clearance.ts). For everyone else equal content is like any other: otherwise they could guess
 // content that they may not read, and see which guess is a repeat.
 
 import { timingSafeEqual } from 'node:crypto';
@@ -18,9 +18,11 @@ export interface First {
 /** The facts of a request or event that may be a repeat. */
 export interface Again {
   readonly fingerprint: Uint8Array | undefined;
-  /** Of its caller. */
-  readonly clearance: Classification;
+  readonly clearance: RepeatClearance;
 }
+
+/** Up to which classification a caller learns of the repeats of others; with `None` it learns of its own alone. */
+export type RepeatClearance = Classification | 'None';
 
 /**
  * For a request that stores no event: every caller that may send it may also read its result, so any of them
@@ -36,7 +38,8 @@ export function isRepeat(first: First, again: Again): boolean {
   if (first.fingerprint === undefined || again.fingerprint === undefined) return false;
   const isSame = areEqual(sentIn(first.fingerprint), sentIn(again.fingerprint));
   const isOwn = areEqual(callerIn(first.fingerprint), callerIn(again.fingerprint));
-  const isCleared = CLASSIFICATIONS.indexOf(again.clearance) >= CLASSIFICATIONS.indexOf(first.classification);
+  const places: readonly RepeatClearance[] = ['None', ...CLASSIFICATIONS];
+  const isCleared = places.indexOf(again.clearance) >= places.indexOf(first.classification);
   const mayLearn = isOwn || isCleared;
   return isSame && mayLearn;
 }

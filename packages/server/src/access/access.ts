@@ -11,6 +11,7 @@ import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeys } from './api-keys.ts';
+import { createPolicies, type Policies } from '../policies/policies.ts';
 import { createKeyChanges, type KeyChanges } from './key-changes.ts';
 import { createApiKeys } from './key-records.ts';
 import { createTenants, type TenantRecord, type Tenants, type TenantStore } from './tenants.ts';
@@ -18,6 +19,7 @@ import { createTenants, type TenantRecord, type Tenants, type TenantStore } from
 export interface Access {
   readonly keys: ApiKeys;
   readonly tenants: Tenants;
+  readonly policies: Policies;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
   readonly change: ChangeRecords;
@@ -58,7 +60,8 @@ export function createAccess(parts: AccessParts): Access {
     clock,
     onForged,
   });
-  const tenants = createTenants(parts.tenants, kept);
+  const policies = createPolicies(records, kept);
+  const tenants = createTenants(parts.tenants, kept, policies);
   const ensure = (tenantId: string) => tenants.ensure(tenantId, clock.now());
   const { provide = ensure } = parts;
   const change = createChange({
@@ -80,5 +83,5 @@ export function createAccess(parts: AccessParts): Access {
     nextId,
     ...(telemetry && { telemetry }),
   });
-  return { keys, tenants, installation: () => ensure(INSTALLATION), change, keyChanges };
+  return { keys, tenants, policies, installation: () => ensure(INSTALLATION), change, keyChanges };
 }

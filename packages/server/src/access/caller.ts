@@ -1,8 +1,8 @@
 // The authenticated party of a call: what a verified credential says about its sender.
 
-import type { Classification, Permission, TenantId } from '@tallystick/contract';
+import type { Classification, Permission, Role, TenantId } from '@tallystick/contract';
 import type { ApiKeyRecord } from './api-keys.ts';
-import { clearanceOf, lower, type AccessRefusal, refusalsOf } from './roles.ts';
+import { clearanceOf, lower, type AccessRefusal, refusalsOf, rolesJudged } from './roles.ts';
 
 export interface Caller {
   /** `key:<keyId>` or `token:<issuer>#<subject>`: what events record as `submittedBy`. */
@@ -16,6 +16,8 @@ export interface Caller {
   readonly tenant: TenantId | '*' | undefined;
   /** A token's claim names the tenant of a call; the tenant that a key is bound to does not. */
   readonly namesTenant: boolean;
+  /** Those that Access rules judge it by: one without any is judged as a viewer. */
+  readonly roles: readonly Role[];
   /** The highest classification that is shown unredacted. */
   readonly clearance: Classification;
   /** Why the caller lacks the permission; undefined if it has it. */
@@ -46,6 +48,7 @@ export function callerOfKey(
     identity: `key:${key.firstKeyId ?? key.keyId}`,
     tenant: tenantId,
     namesTenant: false,
+    roles: rolesJudged(roles),
     clearance: clearanceOf(clearance, roles),
     refusal: refusalsOf({ roles, scopes, permissions: [], requiresScope: false, isPlatformKey }),
   };
@@ -59,6 +62,7 @@ export function callerOfToken(token: TokenFacts): Caller {
     identity: name,
     tenant: token.tenant,
     namesTenant: true,
+    roles: rolesJudged(roles),
     clearance: clearanceOf(token.clearance, roles),
     refusal: refusalsOf({ ...token, isPlatformKey: false }),
   };
@@ -72,6 +76,7 @@ export function callerOfBoth(token: Caller, key: Caller): Caller | undefined {
   if (token.tenant === undefined || (key.tenant !== '*' && key.tenant !== token.tenant)) return undefined;
   return {
     ...token,
+    roles: [...new Set([...token.roles, ...key.roles])],
     clearance: lower(token.clearance, key.clearance),
     refusal: (permission) => token.refusal(permission) ?? key.refusal(permission),
   };

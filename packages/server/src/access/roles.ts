@@ -9,6 +9,7 @@ import {
   PERMISSION_NAMES,
   permissionsOfRole,
   permissionsOfScope,
+  type Role,
   ROLE_NAMES,
   ROLES,
   SCOPES,
@@ -51,6 +52,16 @@ export function clearanceOf(stated: Classification | undefined, roles: readonly 
   if (stated !== undefined) return stated;
   const known = roles.filter(isRole).map((role): Classification => ROLES[role].clearance);
   return known.length === 0 ? 'Internal' : known.reduce(higher);
+}
+
+/** The roles by which Access rules judge a caller; one without any that is known is judged as a viewer. */
+export function rolesJudged(roles: readonly string[]): readonly Role[] {
+  const known = roles.filter(isRole);
+  return known.length === 0 ? ['Viewer'] : known;
+}
+
+export function isAtLeast(classification: Classification, other: Classification): boolean {
+  return CLASSIFICATIONS.indexOf(classification) >= CLASSIFICATIONS.indexOf(other);
 }
 
 export function lower(a: Classification, b: Classification): Classification {

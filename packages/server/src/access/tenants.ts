@@ -5,6 +5,8 @@ import { type Classification, type Duration, TENANT_ID_PATTERN, type TenantId } 
 import { INSTALLATION, parseJson } from '@tallystick/evidence';
 import type { RowsRequest } from '../paging.ts';
 import type { KeptRecords } from '../records/kept-records.ts';
+import { ForgedPolicy, type Policies } from '../policies/policies.ts';
+import type { PolicyRecord } from '../policies/policy.ts';
 import type { StoredRecord } from '../records/records.ts';
 
 export const TENANT_STATUSES = ['Active', 'Suspended', 'Closed'] as const;
@@ -28,7 +30,9 @@ export interface TenantRecord extends TenantSettings {
   readonly updatedAtMs: number;
   /** Of its settings; 0 for the usual ones. */
   readonly version: number;
-  /** Its record is not one of this installation's: nobody knows its settings, and it is not served. */
+  /** Those that are active, by id. */
+  readonly policies: readonly PolicyRecord[];
+  /** A record of it is not one of this installation's: nobody knows its settings, or its policies, and it is not served. */
   readonly isAltered?: boolean;
 }
 
@@ -37,6 +41,8 @@ export interface StoredTenant {
   readonly tenantId: TenantId;
   readonly fingerprintKey: Uint8Array;
   readonly createdAtMs: number;
+  /** Also if all of them are deleted: only their records say so. */
+  readonly hasPolicies: boolean;
   readonly settings: StoredRecord | undefined;
 }
 
@@ -69,13 +75,46 @@ const USUAL: TenantSettings = {
 
 const UNTRUSTED: TenantSettings = { ...USUAL, status: 'Suspended' };
 
-export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
-  const tenantOf = async ({ settings, ...facts }: StoredTenant): Promise<TenantRecord> => {
-    if (settings === undefined) return { ...facts, ...USUAL, version: 0, updatedAtMs: facts.createdAtMs };
+export function createTenants(
+  store: TenantStore,
+  kept: KeptRecords,
+  policies: Pick<Policies, 'all'>,
+): Tenants {
+  const policiesOf = async ({ tenantId, hasPolicies }: StoredTenant) => {
+    if (!hasPolicies) return [];
+    try {
+      return (await policies.all(tenantId)).filter(({ status }) => status === 'Active');
+    } catch (error) {
+      if (error instanceof ForgedPolicy) return undefined;
+      throw error;
+    }
+  };
+  const before = new Map<TenantId, TenantRecord>();
+  /** What is compiled for a record stays compiled: so one that is the same as before is the same object. */
+  const sameAsBefore = (record: TenantRecord): TenantRecord => {
+    const known = before.get(record.tenantId);
+    if (known !== undefined && isSameTenant(known, record)) return known;
+    if (before.size >= TENANTS_KEPT_MAX) before.clear();
+    if (record.policies.length > 0) before.set(record.tenantId, record);
+    return record;
+  };
+  const tenantOf = async (stored: StoredTenant): Promise<TenantRecord> => {
+    const { settings, hasPolicies: _, ...facts } = stored;
+    const active = await policiesOf(stored);
     const genuine = await kept.genuine(settings);
-    const { version } = settings;
-    if (genuine !== undefined) return { ...facts, ...settingsIn(genuine), version };
-    return { ...facts, updatedAtMs: facts.createdAtMs, ...UNTRUSTED, version, isAltered: true };
+    const version = settings?.version ?? 0;
+    if (active === undefined || (settings !== undefined && genuine === undefined))
+      return {
+        ...facts,
+        updatedAtMs: facts.createdAtMs,
+        ...UNTRUSTED,
+        version,
+        policies: [],
+        isAltered: true,
+      };
+    if (genuine === undefined)
+      return sameAsBefore({ ...facts, ...USUAL, version, updatedAtMs: facts.createdAtMs, policies: active });
+    return sameAsBefore({ ...facts, ...settingsIn(genuine), version, policies: active });
   };
   const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
     kept.get(`tenant ${tenantId}`, async () => {
@@ -93,6 +132,18 @@ export function createTenants(store: TenantStore, kept: KeptRecords): Tenants {
     page: async (request, states) => Promise.all((await store.page(request, states)).map(tenantOf)),
     count: (states) => store.count(states),
   };
+}
+
+const TENANTS_KEPT_MAX = 1000;
+
+function isSameTenant(one: TenantRecord, other: TenantRecord): boolean {
+  return (
+    one.version === other.version &&
+    one.updatedAtMs === other.updatedAtMs &&
+    Buffer.compare(one.fingerprintKey, other.fingerprintKey) === 0 &&
+    one.policies.length === other.policies.length &&
+    one.policies.every((policy, i) => policy === other.policies[i])
+  );
 }
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);

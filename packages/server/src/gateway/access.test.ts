@@ -12,6 +12,7 @@ const caller = (facts: Partial<Caller> = {}): Caller => ({
   identity: 'key:01KE0000000000000000000042',
   tenant: 'acme',
   namesTenant: false,
+  roles: ['Admin'],
   clearance: 'Internal',
   refusal: () => undefined,
   ...facts,

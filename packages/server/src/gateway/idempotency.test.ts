@@ -52,17 +52,22 @@ interface How {
   readonly commitFinds?: boolean;
 }
 
+const ofCaller = ({ caller: asking }: Call) => asking!.clearance;
+
 /** A store of used keys, and a way to ask it whose performing takes as long as the test wants. */
 function stage() {
   const kept = new Map<string, UsedIdempotencyKey>();
   const finds: string[] = [];
-  const answerOnce = createAnswerOnce({
-    find: async (tenant, operation, key) => {
-      finds.push(key);
-      return kept.get(`${tenant} ${operation} ${key}`);
+  const answerOnce = createAnswerOnce(
+    {
+      find: async (tenant, operation, key) => {
+        finds.push(key);
+        return kept.get(`${tenant} ${operation} ${key}`);
+      },
+      tenant: async () => undefined,
     },
-    tenant: async () => undefined,
-  });
+    ofCaller,
+  );
   let performed = 0;
   const ask = (body: unknown, how: How = {}): Promise<AnyAnswer> => {
     const { key = 'k', fails = false, more = {}, hold = Promise.resolve(), commitFinds = false } = how;
@@ -138,6 +143,21 @@ test('when the first fails, the next performs; only success uses a key up', asyn
   assert.equal(count(), 2);
 });
 
+test('a request that is refused because another process has done it meanwhile gets the answer to that', async () => {
+  const { ask, kinds, kept, count } = stage();
+  await ask({ a: 1 });
+  const [name, used] = [...kept][0]!;
+  const refused = (body: object) => {
+    kept.clear();
+    // While it performs.
+    const hold = new Promise((resolve) => setImmediate(resolve)).then(() => void kept.set(name, used));
+    return kinds([ask(body, { hold, fails: true })]);
+  };
+  assert.deepEqual(await refused({ a: 1 }), ['Repeated']);
+  assert.deepEqual(await refused({ a: 2 }), ['IDEMPOTENCY_KEY_REUSED']);
+  assert.equal(count(), 3);
+});
+
 test('a key stands for one tenant and one operation', async () => {
   const { ask, kinds, count } = stage();
   const asked = [
@@ -189,7 +209,7 @@ test('a batch of which nothing is stored now gets the answer that it got before'
   const once = idempotencyKeyOf('k', received({}), caller);
   const answered = async (isUsed: boolean) => {
     const find = async () => (isUsed ? { ...used, fingerprint: once.fingerprint(TENANT) } : undefined);
-    const answerOnce = createAnswerOnce({ find, tenant: async () => TENANT });
+    const answerOnce = createAnswerOnce({ find, tenant: async () => TENANT }, ofCaller);
     const again = () => ({ kind: 'Repeated', body: 'first' }) as const;
     const rejected = async () => ({ kind: 'Rejected', body: 'now' }) as const;
     return answerOnce(testCall({ once }), received({}), again, rejected, true);
@@ -200,10 +220,13 @@ test('a batch of which nothing is stored now gets the answer that it got before'
 
 test('if neither the log nor the keys can be asked, the answer says whether the events may be stored', async () => {
   const once = idempotencyKeyOf('k', received({}), caller);
-  const answerOnce = createAnswerOnce({
-    find: () => Promise.reject(new AuditError('SERVICE_UNAVAILABLE', 'not to be read')),
-    tenant: async () => TENANT,
-  });
+  const answerOnce = createAnswerOnce(
+    {
+      find: () => Promise.reject(new AuditError('SERVICE_UNAVAILABLE', 'not to be read')),
+      tenant: async () => TENANT,
+    },
+    ofCaller,
+  );
   for (const [code, message] of [
     ['SERVICE_UNAVAILABLE', 'perhaps stored'],
     ['VALIDATION_FAILED', 'not to be read'],

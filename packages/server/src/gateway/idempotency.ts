@@ -2,7 +2,7 @@
 // the same request again gets the first answer again, another one under the same key is refused, and so is the same one
 // of a caller who may not learn that it is the same (repeats.ts). A key is used up by the commit that does the work, so
 // only what succeeded counts. Requests with one key wait for one another here, in this process; between processes the
-// commit decides. Events are too many for a look-up of each key before its commit, which looks it up anyway: they are
+// commit decides, and whoever is refused because another was faster gets the answer to that one. Events are too many for a look-up of each key before its commit, which looks it up anyway: they are
 // performed at once, and their key is looked up only if nothing was stored.
 
 import { ok as assert } from 'node:assert/strict';
@@ -12,7 +12,7 @@ import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, type IdempotencyKey, keyReused, type Received } from '../call.ts';
 import type { AnyAnswer, UsedIdempotencyKey } from '../operations.ts';
 import { fingerprintOf } from '../fingerprints.ts';
-import { isRepeat } from '../repeats.ts';
+import { isRepeat, type RepeatClearance } from '../repeats.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { isVisible, notVisible } from './visible-text.ts';
 
@@ -44,10 +44,14 @@ export type AnswerOnce = (
   commitFindsKey?: boolean,
 ) => Promise<AnyAnswer>;
 
-export function createAnswerOnce(usedKeys: UsedIdempotencyKeys): AnswerOnce {
+/** `clearanceOf`: how far the caller may learn that others have sent the same. */
+export function createAnswerOnce(
+  usedKeys: UsedIdempotencyKeys,
+  clearanceOf: (call: Call) => RepeatClearance,
+): AnswerOnce {
   const turns = new KeyedQueue();
   return (call, received, answerAgain, perform, commitFindsKey = false) => {
-    const { tenant, operation, once, caller } = call;
+    const { tenant, operation, once } = call;
     if (tenant === undefined || once === undefined) return perform();
     /** Undefined where it was not done before. */
     const repeat = async (): Promise<AnyAnswer | undefined> => {
@@ -56,7 +60,7 @@ export function createAnswerOnce(usedKeys: UsedIdempotencyKeys): AnswerOnce {
       if (tenantRecord === undefined) return undefined;
       const used = await usedKeys.find(tenant, operation, once.key);
       if (used === undefined) return undefined;
-      const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: caller!.clearance };
+      const asked = { fingerprint: once.fingerprint(tenantRecord), clearance: clearanceOf(call) };
       if (!isRepeat(used, asked)) throw keyReused();
       return answerAgain(used);
     };
@@ -64,14 +68,14 @@ export function createAnswerOnce(usedKeys: UsedIdempotencyKeys): AnswerOnce {
       call.deadline.throwIfPassed();
       // An ambiguous body cannot be compared.
       if (received.violations.length > 0) return perform();
-      return commitFindsKey ? performOrRepeat(perform, repeat) : ((await repeat()) ?? perform());
+      return (commitFindsKey ? undefined : await repeat()) ?? performOrRepeat(perform, repeat);
     });
   };
 }
 
 /**
- * A request that was accepted once may be refused now: by rules that have changed since, or because its log takes no
- * more. It gets its first answer nevertheless.
+ * A request that was accepted once may be refused now: by rules that have changed since, because its log takes no
+ * more, or because another process has done it since and that is a conflict. It gets its first answer nevertheless.
  */
 async function performOrRepeat(
   perform: () => Promise<AnyAnswer>,

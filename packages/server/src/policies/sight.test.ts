@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditEvent, Classification } from '@tallystick/contract';
 import { testCall } from '../testing/test-call.ts';
-import { contentSeen, isReadNoted, judgeBy, sightOf } from './sight.ts';
+import { hiddenBy } from './access-rules.ts';
+import { contentSeen, indexSightOf, isReadNoted, judgeBy, sightOf } from './sight.ts';
 
 const LEVELS = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
 
 const sightWith = (clearance: Classification) =>
   sightOf(testCall({ caller: { ...testCall().caller!, clearance } }));
+type Shown = Partial<Pick<AuditEvent, 'context' | 'payload' | 'redaction'>>;
 const eventOf = (classification: Classification, kind: AuditEvent['kind'] = 'Event') => ({
   kind,
   classification,
@@ -49,6 +51,31 @@ test('the part that goes to the index judges as the whole does', () => {
   }
 });
 
+test('without Access rules, removed content is judged by the clearance alone', () => {
+  const hiding = {
+    policyId: 'p',
+    policyName: 'p',
+    policyVersion: 1,
+    ruleId: 'r',
+    conditions: {},
+    effect: { redactFields: ['actor.userName'] },
+  };
+  for (const clearance of LEVELS)
+    for (const level of LEVELS) {
+      const index = indexSightOf(clearance);
+      const removed = { ...eventOf(level), facts: () => undefined };
+      const access = {
+        roles: [{ role: 'Viewer' as const, clearance }],
+        ceiling: 'Secret' as const,
+        rules: [],
+        classifying: [hiding],
+      };
+      assert.deepEqual(judgeBy({ ...index, access }, removed), judgeBy(index, removed));
+      const byRules = { ...access, rules: [hiding] };
+      assert.equal(judgeBy({ ...index, access: byRules }, removed).extent, 'Invisible');
+    }
+});
+
 test('a notice is seen whole with every clearance', () => {
   for (const clearance of LEVELS)
     assert.equal(sightWith(clearance).judge(eventOf('Internal', 'Notice')).extent, 'Whole');
@@ -65,13 +92,35 @@ test('nothing is seen of a tenant that is not known, or without a caller', () =>
 test('withheld content always looks the same', () => {
   const withheld = sightWith('Public').judge(eventOf('Internal'));
   for (const content of [{}, { payload: { a: 1 } }, { context: {}, payload: {} }]) {
-    assert.deepEqual(contentSeen(withheld, content), {
-      context: {},
-      payload: {},
-      redaction: { fields: ['payload', 'context'], reason: 'ClassificationAboveClearance' },
-    });
+    // As text: the order of the keys would tell which of the two is there.
+    assert.equal(
+      JSON.stringify(contentSeen(withheld, content)),
+      JSON.stringify({
+        context: {},
+        payload: {},
+        redaction: { fields: ['payload', 'context'], reason: 'ClassificationAboveClearance' },
+      }),
+    );
     assert.equal(contentSeen(sightWith('Internal').judge(eventOf('Internal')), content), content);
   }
+});
+
+test('hidden fields are named in one order, whichever rules hide them, and none in what is hidden as a whole', () => {
+  const seenWithout = (...redactFields: string[]) =>
+    contentSeen<Shown>(
+      { extent: 'Whole', hiddenFields: hiddenBy({ redactFields }) },
+      { payload: { note: 'a', person: { name: 'b' } } },
+    );
+  const [one, other] = [
+    seenWithout('payload.person.name', 'payload.note'),
+    seenWithout('payload.note', 'payload.person.name', 'payload.note'),
+  ];
+  assert.equal(JSON.stringify(one), JSON.stringify(other));
+  assert.deepEqual(one.redaction?.fields, ['payload.note', 'payload.person.name']);
+  assert.deepEqual(seenWithout('payload.note', 'payload', 'payload.person'), {
+    payload: {},
+    redaction: { fields: ['payload'], reason: 'AccessPolicy' },
+  });
 });
 
 test('only reads of secrets are recorded', () => {

@@ -1,10 +1,22 @@
 // The compiled rights of one reader: every operation that shows events asks it, and compares no classification by itself.
-// Depending on the reader's clearance and the event's classification, the reader sees all of an event; its facts without
-// context and payload; or, of a secret event, nothing, not even that it exists.
+// Depending on the reader's clearance, the event's classification and the Access rules of the tenant, the reader sees all of an
+// event, perhaps without single fields; its facts without context and payload; or nothing, not even that it exists.
 
 import { type AuditEvent, type Classification, CLASSIFICATIONS } from '@tallystick/contract';
+import type { Caller } from '../access/caller.ts';
+import { isAtLeast } from '../access/roles.ts';
+import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
+import {
+  accessJudge,
+  type AccessRules,
+  accessRulesOf,
+  clearanceWithoutRules,
+  type HiddenField,
+} from './access-rules.ts';
+import { formatPath } from '../query/field-path.ts';
 import type { EventFacts } from './event-facts.ts';
+import { placesAt } from './redacted-fields.ts';
 
 export interface Sight {
   readonly index: IndexSight;
@@ -14,11 +26,13 @@ export interface Sight {
 
 /**
  * The part of a sight that an index makes its plan of: it finds the facts of the classes `visible`, and the content of those that are
- * `whole`. Data alone, since it goes to threads.
+ * `whole`; rules may say otherwise for single events. Data alone, since it goes to threads.
  */
 export interface IndexSight {
   readonly visible: readonly Classification[];
   readonly whole: readonly Classification[];
+  /** Undefined: no rule concerns the reader. */
+  readonly access?: AccessRules;
 }
 
 /** The facts that a reader's right to see an event may depend on. */
@@ -31,44 +45,82 @@ export interface SeenEvent {
 
 export interface Visibility {
   readonly extent: 'Whole' | 'Withheld' | 'Invisible';
-  /** Single fields that are withheld. No rule names any yet, so `contentSeen` and the proofs leave none out. */
-  readonly hiddenFields: readonly [];
+  /** Single fields that are hidden. */
+  readonly hiddenFields: readonly HiddenField[];
 }
 
 const WHOLE: Visibility = { extent: 'Whole', hiddenFields: [] };
 const WITHHELD: Visibility = { extent: 'Withheld', hiddenFields: [] };
 const INVISIBLE: Visibility = { extent: 'Invisible', hiddenFields: [] };
 
-export function isAtLeast(classification: Classification, other: Classification): boolean {
-  return CLASSIFICATIONS.indexOf(classification) >= CLASSIFICATIONS.indexOf(other);
-}
-
-/** Compiled once for each clearance: nothing else decides yet. */
+/** Of readers whom no rule concerns, compiled once for each clearance. */
 const SIGHTS = new Map(CLASSIFICATIONS.map((clearance) => [clearance, sightBy(indexSightOf(clearance))]));
 const NOTHING = sightBy({ visible: [], whole: [] });
 
+/** Of readers whom rules concern, compiled once for each record and caller. */
+const ruled = new WeakMap<TenantRecord, WeakMap<Caller, Sight>>();
+
 /** If the tenant was unknown when the call came, its reader sees nothing, though it may have events by now. */
 export function sightOf({ caller, tenantRecord }: Pick<Call, 'caller' | 'tenantRecord'>): Sight {
-  return caller === undefined || tenantRecord === undefined ? NOTHING : SIGHTS.get(caller.clearance)!;
+  if (caller === undefined || tenantRecord === undefined) return NOTHING;
+  if (tenantRecord.policies.length === 0) return SIGHTS.get(caller.clearance)!;
+  let byCaller = ruled.get(tenantRecord);
+  if (byCaller === undefined) ruled.set(tenantRecord, (byCaller = new WeakMap()));
+  let sight = byCaller.get(caller);
+  if (sight === undefined) byCaller.set(caller, (sight = sightUnder(tenantRecord, caller)));
+  return sight;
+}
+
+/** What a reader is cleared for where no rule says otherwise. */
+export function ownClearance({ caller }: Pick<Call, 'caller'>): Classification {
+  return caller!.clearance;
+}
+
+function sightUnder(tenant: TenantRecord, caller: Caller): Sight {
+  const access = accessRulesOf(tenant, caller);
+  const { clearance } = caller;
+  if (access === undefined) return SIGHTS.get(clearance)!;
+  if (access.rules.length === 0) return sightBy({ ...indexSightOf(clearance), access });
+  // The rules may show any of them: what they say of an event is asked of each.
+  return sightBy({ visible: CLASSIFICATIONS, whole: CLASSIFICATIONS, access });
 }
 
 /** For an index, which has no more of a sight than its own part. */
-export function judgeBy({ visible, whole }: IndexSight, { kind, classification }: SeenEvent): Visibility {
+export function judgeBy({ visible, whole, access }: IndexSight, event: SeenEvent): Visibility {
+  const { kind, classification } = event;
   // Notices are shown whole to everybody: a proof of a part would not hold.
-  if (kind === 'Notice' || whole.includes(classification)) return WHOLE;
+  if (kind === 'Notice') return WHOLE;
+  if (access !== undefined && visible.length > 0) return judgeByRules(access, event);
+  if (whole.includes(classification)) return WHOLE;
   return visible.includes(classification) ? WITHHELD : INVISIBLE;
+}
+
+function judgeByRules(access: AccessRules, event: SeenEvent): Visibility {
+  const { classification, facts } = event;
+  const known = facts();
+  // Nobody can tell any more what Access rules would have said of it.
+  if (known === undefined)
+    return access.rules.length > 0 ? INVISIBLE : judgeBy(indexSightOf(clearanceWithoutRules(access)), event);
+  const { isDenied, clearance, hidden } = accessJudge(access)(known);
+  if (isDenied || !isVisible(classification, clearance)) return INVISIBLE;
+  const extent = isAtLeast(clearance, classification) ? 'Whole' : 'Withheld';
+  return { extent, hiddenFields: hidden };
 }
 
 function sightBy(index: IndexSight): Sight {
   return { index, judge: (event) => judgeBy(index, event) };
 }
 
-function indexSightOf(clearance: Classification): IndexSight {
-  const knowsSecrets = isAtLeast(clearance, 'Confidential');
+export function indexSightOf(clearance: Classification): IndexSight {
   return {
-    visible: CLASSIFICATIONS.filter((each) => knowsSecrets || each !== 'Secret'),
+    visible: CLASSIFICATIONS.filter((each) => isVisible(each, clearance)),
     whole: CLASSIFICATIONS.filter((each) => isAtLeast(clearance, each)),
   };
+}
+
+/** Whether a reader with this clearance may know of it. */
+function isVisible(classification: Classification, clearance: Classification): boolean {
+  return classification !== 'Secret' || isAtLeast(clearance, 'Confidential');
 }
 
 /** Whether it is recorded in the log that somebody has seen it. */
@@ -80,10 +132,38 @@ export function isReadNoted({ classification }: Pick<AuditEvent, 'classification
 export const REDACTED = '[REDACTED]';
 
 type Content = Pick<AuditEvent, 'context' | 'payload' | 'redaction'>;
+type Shown = Content & Partial<Pick<AuditEvent, 'actor' | 'resource'>>;
 
-/** The content as such a reader gets it. */
-export function contentSeen({ extent }: Visibility, content: Content): Content {
-  return extent === 'Whole' ? content : withheldContent();
+/** The event as such a reader gets it, or as much of it as is given. */
+export function contentSeen<E extends Shown>({ extent, hiddenFields }: Visibility, event: E): E {
+  const shown = extent === 'Whole' ? event : withheld(event);
+  return hiddenFields.length === 0 ? shown : withFieldsHidden(shown, hiddenFields);
+}
+
+/** Its own members are taken out first: those that it has would keep their place, and so tell that it has them. */
+function withheld<E extends Shown>(event: E): E {
+  const { context: _, payload: __, ...facts } = event;
+  return { ...facts, ...withheldContent() } as unknown as E;
+}
+
+function withFieldsHidden<E extends Shown>(event: E, fields: readonly HiddenField[]): E {
+  const roots = new Set(fields.map(({ steps }) => steps[0] as keyof Shown));
+  const there = [...roots].filter((root) => event[root] !== undefined);
+  // One copy of what they are in, however many there are.
+  const copies = structuredClone(Object.fromEntries(there.map((root) => [root, event[root]])));
+  const found = new Set<string>();
+  // What is hidden as a whole comes first: then nothing is found in it, and its keys are not named.
+  for (const { steps } of fields.toSorted((a, b) => a.steps.length - b.steps.length))
+    placesAt(copies, steps, [], (path, inside, key) => {
+      // Content as a whole stays an object.
+      inside[key] = path.length === 1 ? {} : REDACTED;
+      found.add(formatPath(path));
+    });
+  if (found.size === 0) return event;
+  const { fields: before = [], reason = 'AccessPolicy' } = event.redaction ?? {};
+  // The order of the rules would tell which of them match, and they may be about what is hidden.
+  const named = [...found].toSorted();
+  return { ...event, ...copies, redaction: { fields: [...new Set([...before, ...named])], reason } };
 }
 
 /**

@@ -49,6 +49,7 @@ const believeAnyone: Authenticate = () =>
     identity: 'key:01KE0000000000000000000042',
     tenant: '*',
     namesTenant: false,
+    roles: ['Admin'],
     clearance: 'Secret',
     refusal: () => undefined,
   });

@@ -1,0 +1,202 @@
+// The Access rules that concern one reader, and what they say about an event. Deny wins. A rule that allows up to a
+// classification takes the place of the reader's clearance for what it matches; of several the lowest counts. A reader
+// with several roles is judged by each of them, with the clearance of its own: the highest counts, but what any of them
+// denies or hides is denied or hidden.
+//
+// Fields that Classification rules hide are hidden here too, from readers below the event's classification. Context and
+// payload are withheld from them anyway, so only names are left. As Access rules do, these hold for every read: what is
+// hidden depends on the policies of now, not on those that have classified the event.
+
+import {
+  type Classification,
+  CLASSIFICATIONS,
+  type PolicyType,
+  type Role,
+  ROLES,
+  type RuleEffect,
+} from '@tallystick/contract';
+import { clearanceOf, higher, isAtLeast, lower } from '../access/roles.ts';
+import type { TenantRecord } from '../access/tenants.ts';
+import type { QueryStep } from '../query/field-path.ts';
+import { type CompiledConditions, compileConditions } from './compile-condition.ts';
+import { conditionsOf } from './condition.ts';
+import type { EventFacts } from './event-facts.ts';
+import type { PolicyRecord } from './policy.ts';
+import { redactablePath } from './redacted-fields.ts';
+
+/** Data alone, since it goes to the threads of the index. */
+export interface AccessRules {
+  /** Each with its own clearance, which counts where no rule says otherwise. */
+  readonly roles: readonly RoleClearance[];
+  /** No rule raises the reader above it. */
+  readonly ceiling: Classification;
+  readonly rules: readonly AccessRule[];
+  /** Rules of Classification policies that hide names from readers below an event's classification. */
+  readonly classifying: readonly AccessRule[];
+}
+
+export interface RoleClearance {
+  readonly role: Role;
+  readonly clearance: Classification;
+}
+
+export interface AccessRule {
+  readonly policyId: string;
+  readonly policyName: string;
+  readonly policyVersion: number;
+  readonly ruleId: string;
+  readonly conditions: PolicyRecord['rules'][number]['conditions'];
+  readonly effect: RuleEffect;
+}
+
+/** A field to hide, as it was written, and its steps. */
+export interface HiddenField {
+  readonly path: string;
+  readonly steps: readonly QueryStep[];
+}
+
+export interface AccessJudgement {
+  readonly isDenied: boolean;
+  readonly clearance: Classification;
+  readonly hidden: readonly HiddenField[];
+  /** Those that match, in the order of their policies. */
+  readonly matched: readonly AccessRule[];
+}
+
+/** Undefined: none concerns this reader. */
+export function accessRulesOf(
+  { policies }: Pick<TenantRecord, 'policies'>,
+  { roles, clearance }: { readonly roles: readonly Role[]; readonly clearance: Classification },
+): AccessRules | undefined {
+  const rules = rulesIn(policies, 'Access').filter(({ effect }) =>
+    effect.roles?.some((role) => roles.includes(role)),
+  );
+  // Nothing is above the highest clearance, unless a rule lowers it.
+  const isBelowNothing = rules.length === 0 && CLASSIFICATIONS.at(-1) === clearance;
+  const classifying = isBelowNothing ? [] : rulesIn(policies, 'Classification').flatMap(hidingNames);
+  if (rules.length + classifying.length === 0) return undefined;
+  // A credential may state a clearance, which takes the place of those of its roles; one below them is meant as a limit.
+  const ofRoles = clearanceOf(undefined, roles);
+  const isStated = clearance !== ofRoles;
+  return {
+    roles: roles.map((role) => ({ role, clearance: isStated ? clearance : ROLES[role].clearance })),
+    ceiling: lower(clearance, ofRoles) === ofRoles ? CLASSIFICATIONS.at(-1)! : clearance,
+    rules,
+    classifying,
+  };
+}
+
+/** In the order of their policies. */
+function rulesIn(policies: readonly PolicyRecord[], type: PolicyType): AccessRule[] {
+  return policies
+    .filter(({ policyType }) => policyType === type)
+    .toSorted((a, b) => b.priority - a.priority)
+    .flatMap(({ policyId, name: policyName, version: policyVersion, rules }) =>
+      rules
+        .filter(({ enabled }) => enabled)
+        .map(({ ruleId, conditions, effect }) => ({
+          policyId,
+          policyName,
+          policyVersion,
+          ruleId,
+          conditions,
+          effect,
+        })),
+    );
+}
+
+/** The rule with no effect but the names that it hides; nothing where it hides none. */
+function hidingNames(rule: AccessRule): AccessRule[] {
+  const names = hiddenBy(rule.effect).filter(({ steps: [root] }) => root === 'actor' || root === 'resource');
+  return names.length === 0 ? [] : [{ ...rule, effect: { redactFields: names.map(({ path }) => path) } }];
+}
+
+/** Of one role, which rules decide whether the reader is cleared for a classification. */
+export interface ClearanceRules {
+  /** By the clearance that the reader came with, where no rule matches. */
+  readonly isCleared: boolean;
+  readonly raising: readonly AccessRule[];
+  /** The lowest of the rules that match counts, so one of these is enough. */
+  readonly lowering: readonly AccessRule[];
+}
+
+export function clearanceRules(
+  { roles, ceiling, rules }: AccessRules,
+  classification: Classification,
+): ClearanceRules[] {
+  const reaches = (other: Classification) => isAtLeast(lower(other, ceiling), classification);
+  return roles.map(({ role, clearance }) => {
+    const own = rules.filter(
+      ({ effect }) => effect.maxClassification !== undefined && effect.roles!.includes(role),
+    );
+    return {
+      isCleared: reaches(clearance),
+      raising: own.filter(({ effect }) => reaches(effect.maxClassification!)),
+      lowering: own.filter(({ effect }) => !reaches(effect.maxClassification!)),
+    };
+  });
+}
+
+export type JudgeAccess = (facts: EventFacts) => AccessJudgement;
+
+/** Compiled once for each object. */
+const compiled = new WeakMap<AccessRules, JudgeAccess>();
+
+export function accessJudge(access: AccessRules): JudgeAccess {
+  let judge = compiled.get(access);
+  if (judge === undefined) compiled.set(access, (judge = compile(access)));
+  return judge;
+}
+
+interface CompiledRule {
+  readonly rule: AccessRule;
+  readonly conditions: CompiledConditions;
+  readonly hidden: readonly HiddenField[];
+}
+
+function compile({ rules, classifying, roles, ceiling }: AccessRules): JudgeAccess {
+  const [ofAccess, ofClassification] = [rules.map(compileRule), classifying.map(compileRule)];
+  return (facts) => {
+    const matching = ({ conditions }: CompiledRule) => conditions.hold(facts);
+    const matched = ofAccess.filter(matching);
+    const clearance = lower(clearanceBy(matched, roles), ceiling);
+    const isBelow = facts.classification !== undefined && !isAtLeast(clearance, facts.classification);
+    const all = isBelow ? [...matched, ...ofClassification.filter(matching)] : matched;
+    return {
+      isDenied: matched.some(({ rule }) => rule.effect.access === 'Deny'),
+      clearance,
+      hidden: all.flatMap(({ hidden }) => hidden),
+      matched: all.map(({ rule }) => rule),
+    };
+  };
+}
+
+function compileRule(rule: AccessRule): CompiledRule {
+  return { rule, conditions: compileConditions(conditionsOf(rule)), hidden: hiddenBy(rule.effect) };
+}
+
+/** Of what no rule matches. */
+export function clearanceWithoutRules({ roles, ceiling }: AccessRules): Classification {
+  return lower(clearanceBy([], roles), ceiling);
+}
+
+function clearanceBy(matched: readonly CompiledRule[], roles: readonly RoleClearance[]): Classification {
+  return roles
+    .map(({ role, clearance }) => {
+      const allowed = matched.flatMap(({ rule: { effect } }) =>
+        effect.roles?.includes(role) && effect.maxClassification !== undefined
+          ? [effect.maxClassification]
+          : [],
+      );
+      return allowed.length === 0 ? clearance : allowed.reduce(lower);
+    })
+    .reduce(higher);
+}
+
+/** A rule that is kept is sound, so each is a path. */
+export function hiddenBy({ redactFields = [] }: RuleEffect): HiddenField[] {
+  return redactFields.flatMap((path) => {
+    const steps = redactablePath(path);
+    return typeof steps === 'string' ? [] : [{ path, steps }];
+  });
+}

@@ -1,0 +1,49 @@
+// What has decided the classification and the retention of an event: kept with it, as one text for all events that were decided
+// alike, so that it can be explained when the policies are others.
+
+import type { Classification, PolicyId, RuleMatch } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+
+export type MatchedRule = RuleMatch;
+
+export interface DecidedBy {
+  readonly classification: readonly MatchedRule[];
+  readonly retention: readonly MatchedRule[];
+  readonly hint?: Classification;
+}
+
+/** The policies whose rules have won. */
+export function decidingPolicies(text: string): readonly PolicyId[] {
+  const { classification, retention } = readDecidedBy(text);
+  const deciding = [...classification, ...retention].filter(({ decided }) => decided);
+  return [...new Set(deciding.map(({ policyId }) => policyId))];
+}
+
+const NOTHING: DecidedBy = { classification: [], retention: [] };
+
+/** No hash covers it, so somebody may have changed it: then it says nothing. */
+export function readDecidedBy(text: string | undefined): DecidedBy {
+  if (text === undefined) return NOTHING;
+  let read = known.get(text);
+  if (read === undefined) {
+    if (known.size >= KNOWN_MAX) known.clear();
+    known.set(text, (read = decidedIn(text)));
+  }
+  return read;
+}
+
+/** By their texts: many events have the same. */
+const known = new Map<string, DecidedBy>();
+const KNOWN_MAX = 1000;
+
+function decidedIn(text: string): DecidedBy {
+  try {
+    const read = parseJson(text) as DecidedBy;
+    const isSound = [read.classification, read.retention].every(
+      (rules) => Array.isArray(rules) && rules.every((rule) => typeof rule.policyId === 'string'),
+    );
+    return isSound ? read : NOTHING;
+  } catch {
+    return NOTHING;
+  }
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { type AccessStore, openAccessStore } from '../testing/access-store.ts';
+import { changePolicy, makePolicy } from '../testing/policy-store.ts';
+import { ForgedPolicy } from './policies.ts';
+import type { PolicyRecord } from './policy.ts';
+
+let store: AccessStore;
+before(async () => {
+  store = await openAccessStore();
+});
+after(() => store[Symbol.asyncDispose]());
+
+/** Somebody who can write to the database, and has no key. */
+function alter(sql: string, ...values: string[]): void {
+  const journal = new DatabaseSync(join(store.directory, 'journal.db'));
+  assert.equal(journal.prepare(sql).run(...values).changes, 1);
+  journal.close();
+}
+
+const all = (tenant: string) => store.access.policies.all(tenant);
+const find = ({ tenantId, policyId }: PolicyRecord) => store.access.policies.find(tenantId, policyId);
+const version = ({ tenantId, policyId }: PolicyRecord, number: number) =>
+  store.access.policies.version(tenantId, policyId, number);
+
+describe('the policies of a tenant', () => {
+  it('are those that were written, by id, deleted ones too, and of no other tenant', async () => {
+    const one = await makePolicy(store, 'listed', 'Z');
+    const two = await makePolicy(store, 'listed', 'A');
+    await makePolicy(store, 'another');
+    const gone = await changePolicy(store, one, { status: 'Deleted', rules: [] });
+    assert.deepEqual(await all('listed'), [gone, two]);
+    assert.deepEqual([await find(one), await find(two)], [gone, two]);
+    assert.deepEqual(await all('nobody'), []);
+    assert.equal(await store.access.policies.find('another', one.policyId), undefined);
+  });
+
+  it('are the same objects until they are changed', async () => {
+    const tenant = 'same';
+    const one = await makePolicy(store, tenant, 'One');
+    await makePolicy(store, tenant, 'Two');
+    const [first, second] = await all(tenant);
+    await makePolicy(store, 'meanwhile');
+    const [firstAgain, secondAgain] = await all(tenant);
+    assert.equal(firstAgain, first);
+    assert.equal(secondAgain, second);
+    await changePolicy(store, one, { priority: 7 });
+    const [changed, unchanged] = await all(tenant);
+    assert.deepEqual([changed!.version, changed!.priority], [2, 7]);
+    assert.equal(unchanged, second);
+  });
+});
+
+describe('a policy that somebody has changed in the database', () => {
+  const cases = {
+    'its body': `UPDATE records SET body = replace(body, 'Secret', 'Public') WHERE id = ?`,
+    'its state': `UPDATE records SET state = 'Deleted' WHERE id = ?`,
+    'its version': 'UPDATE records SET version = 9 WHERE id = ?',
+    'its salt': 'UPDATE records SET salt = zeroblob(16) WHERE id = ?',
+    'its MAC': 'UPDATE records SET mac = zeroblob(34) WHERE id = ?',
+  };
+  for (const [what, sql] of Object.entries(cases))
+    it(`is not gone on with: ${what}`, async () => {
+      const policy = await makePolicy(store, what.replace(' ', '-'));
+      // Known from before, so that it is told by its row alone that it is another.
+      assert.deepEqual(await all(policy.tenantId), [policy]);
+      alter(sql, policy.policyId);
+      await assert.rejects(all(policy.tenantId), ForgedPolicy);
+      await assert.rejects(find(policy), ForgedPolicy);
+      await assert.rejects(version(policy, 1), ForgedPolicy);
+      assert.equal(store.forged.at(-1)?.id, policy.policyId);
+    });
+
+  it('is not taken for one of another tenant', async () => {
+    const [moved] = [await makePolicy(store, 'from', 'Moved'), await makePolicy(store, 'to', 'Own')];
+    alter(
+      "UPDATE records SET tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'to') WHERE id = ?",
+      moved.policyId,
+    );
+    await assert.rejects(all('to'), ForgedPolicy);
+    assert.deepEqual(await all('from'), []);
+  });
+});
+
+describe('a version of a policy', () => {
+  it('is the current one, or one of the past, or missing', async () => {
+    const first = await makePolicy(store, 'versions');
+    const second = await changePolicy(store, first, { priority: 2 });
+    const third = await changePolicy(store, second, { status: 'Deleted', rules: [] });
+    assert.deepEqual(await Promise.all([1, 2, 3].map((number) => version(first, number))), [
+      first,
+      second,
+      third,
+    ]);
+    assert.deepEqual(await Promise.all([0, 4].map((number) => version(first, number))), [
+      undefined,
+      undefined,
+    ]);
+    assert.equal(await version({ ...first, policyId: '01KE0000000000000000000042' }, 1), undefined);
+    assert.equal(await version({ ...first, tenantId: 'another' }, 1), undefined);
+  });
+
+  it('is refused where somebody has changed it', async () => {
+    const first = await makePolicy(store, 'past');
+    const second = await changePolicy(store, first, { priority: 2 });
+    alter(
+      `UPDATE past_records SET body = replace(body, 'Secret', 'Public') WHERE id = ? AND version = 1`,
+      first.policyId,
+    );
+    await assert.rejects(version(first, 1), ForgedPolicy);
+    assert.deepEqual(await version(first, 2), second);
+  });
+});

@@ -1,0 +1,80 @@
+// Says whether a policy would be accepted, what is odd about it, and what it would have done to events that are stored.
+
+import type { Answer, ErrorDetail, InputOf, PolicyTrial } from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import type { MeasureImpact } from '../events/policy-impact.ts';
+import { timeRangeFaults } from '../events/question.ts';
+import { receivedMember } from '../call.ts';
+import { compileConditions } from './compile-condition.ts';
+import { conditionsOf } from './condition.ts';
+import type { Policies } from './policies.ts';
+import { budgetFaults } from './policy-budget.ts';
+import { policyFaults } from './policy-faults.ts';
+import { type PolicyRecord, ruleOf } from './policy.ts';
+import { warningsOf } from './warnings.ts';
+
+type SchemaFaults = (value: unknown, at: string) => readonly ErrorDetail[];
+
+export interface ValidatePolicyParts {
+  /** The rules of the schema of a trial. */
+  readonly schemaFaults: SchemaFaults;
+  readonly measureImpact: MeasureImpact;
+  readonly policies: Pick<Policies, 'all'>;
+}
+
+/** As long as those that rules get. */
+const LAST_ID = '7'.repeat(26);
+
+const NO_IMPACT = { sampledEvents: 0, matchedEvents: 0, sampleEventIds: [] };
+
+export function createValidatePolicy({ schemaFaults, measureImpact, policies }: ValidatePolicyParts) {
+  return async (
+    call: Call,
+    { policy }: InputOf<'policies.validate'>,
+  ): Promise<Answer<'policies.validate'>> => {
+    const bad = (errors: ErrorDetail[]): Answer<'policies.validate'> => ({
+      kind: 'Done',
+      body: { valid: false, errors, warnings: [], impact: NO_IMPACT },
+    });
+    const errors = faultsOf(policy, schemaFaults);
+    if (errors.length > 0) return bad(errors);
+    const all = await policies.all(call.tenant!);
+    const replaced = all.find(({ name, status }) => name === policy.name && status !== 'Deleted');
+    const tooMuch = budgetFaults(countedOf(policy, replaced), all);
+    if (tooMuch.length > 0) return bad(tooMuch);
+    const impact = await measureImpact(call, matcherOf(policy), policy.timeRange);
+    return { kind: 'Done', body: { valid: true, errors: [], warnings: warningsOf(policy), impact } };
+  };
+}
+
+/** As it would be kept: new, or in place of the one with its name. */
+function countedOf(trial: PolicyTrial, replaced: PolicyRecord | undefined) {
+  const { policyId = '' } = replaced ?? {};
+  const rules = (trial.rules ?? []).map((rule) => ruleOf(rule, [], () => LAST_ID));
+  // A draft is tried as if it were active: so it may ask as much.
+  return { policyId, status: 'Active', rules } as const;
+}
+
+function faultsOf(policy: unknown, schemaFaults: SchemaFaults): ErrorDetail[] {
+  const bySchema = schemaFaults(policy, '');
+  // For a value that the schema refuses, another rule would repeat the same in other words.
+  const said = new Set(bySchema.map(({ field }) => field));
+  const range = receivedMember(policy, 'timeRange');
+  const own = [
+    ...policyFaults(policy),
+    ...timeRangeFaults(receivedMember(range, 'from'), receivedMember(range, 'to'), 'timeRange'),
+  ];
+  return [...bySchema, ...own.filter(({ field }) => !said.has(field))];
+}
+
+/** Whether any of its rules matches, as its author sees the event. */
+function matcherOf({ policyType, rules = [] }: PolicyTrial): Parameters<MeasureImpact>[1] {
+  const all = rules
+    .filter(({ enabled = true }) => enabled)
+    .map((rule) => compileConditions(conditionsOf(rule)));
+  return (shown, hint) => {
+    // Whoever classifies knows of no classification yet but the one that the sender asked for.
+    const facts = policyType === 'Classification' ? { ...shown, classification: hint } : shown;
+    return all.some(({ hold }) => hold(facts));
+  };
+}

@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { PolicyConfiguration, RuleConfiguration } from '@tallystick/contract';
+import { warningsOf } from './warnings.ts';
+
+type Conditions = NonNullable<RuleConfiguration['conditions']>;
+type Effect = RuleConfiguration['effect'];
+
+function policy(policyType: PolicyConfiguration['policyType'], rules: RuleConfiguration[]) {
+  return { name: 'p', policyType, rules };
+}
+
+/** Of a rule with these conditions. */
+function oddities(conditions: Conditions): string[] {
+  return warningsOf(policy('Classification', [{ conditions, effect: { classification: 'Secret' } }])).map(
+    ({ field, issue }) => `${field} ${issue}`,
+  );
+}
+
+/** The warnings that one rule gets of another: each is the number of its rule, and what is said of it. */
+function told(policyType: PolicyConfiguration['policyType'], ...rules: [Conditions, Effect][]): string[] {
+  const all = rules.map(([conditions, effect]) => ({ conditions, effect }));
+  return warningsOf(policy(policyType, all)).map(({ field, issue }) => `${field} ${issue}`);
+}
+
+describe('a rule that can never match', () => {
+  const never = 'rules[0].conditions can never hold: ';
+
+  it('asks for a value that another of its conditions refuses', () => {
+    for (const asked of [
+      { eq: 'a', ne: 'a' },
+      { in: ['a', 'b'], startsWith: 'c' },
+      { in: ['a', 1], gt: 1 },
+      { eq: 5, lt: 5 },
+      { in: ['a'], contains: 'b' },
+      { eq: 'a', in: ['b', 'c'] },
+      { in: [] },
+      { eq: 'a', detects: 'Iban' },
+    ] satisfies Conditions[string][])
+      assert.deepEqual(
+        oddities({ 'payload.a': asked }),
+        [`${never}no value at payload.a satisfies all that is asked of it`],
+        JSON.stringify(asked),
+      );
+    assert.deepEqual(oddities({ action: 'Read.User', actions: ['Delete.*'] }), [
+      `${never}no value at action satisfies all that is asked of it`,
+    ]);
+    assert.deepEqual(oddities({ 'payload.a': 1, payload: { a: 2 } }), [
+      `${never}no value at payload.a satisfies all that is asked of it`,
+    ]);
+  });
+
+  it('asks for a field to be there and not to be there', () => {
+    for (const asked of [
+      { exists: false, gt: 1 },
+      { exists: false, startsWith: 'a' },
+    ])
+      assert.deepEqual(oddities({ 'payload.a': asked }), [
+        `${never}payload.a must be there and not be there`,
+      ]);
+    assert.deepEqual(oddities({ 'payload.a': { exists: true }, payload: { a: { exists: false } } }), [
+      `${never}payload.a must be there and not be there`,
+    ]);
+  });
+
+  it('asks for a value between bounds that have nothing between them', () => {
+    for (const asked of [
+      { gt: 5, lt: 3 },
+      { gte: 5, lte: 4.5 },
+      { gt: 5, lte: 5 },
+      { gte: 'a', lt: 'a' },
+      { gt: 5, lt: 'a' },
+    ])
+      assert.deepEqual(
+        oddities({ 'payload.a': asked }),
+        [`${never}no value at payload.a lies within the bounds that are asked for`],
+        JSON.stringify(asked),
+      );
+  });
+
+  it('asks for an outcome or a type of actor that there is not', () => {
+    assert.deepEqual(oddities({ outcome: 'Done' }), [`${never}outcome is one of Success, Failure, Denied`]);
+    assert.match(
+      oddities({ 'actor.actorType': ['Robot', 'user'] })[0]!,
+      /: actor\.actorType is one of User, /,
+    );
+    assert.match(oddities({ actor: { actorType: 'Robot' } })[0]!, /: actor\.actorType is one of User, /);
+  });
+
+  it('is about a field like any other if its name begins as null does', () => {
+    assert.match(
+      oddities({ 'payload.nullable': { gt: 5, lt: 3 } })[0]!,
+      /no value at payload\.nullable lies /,
+    );
+    assert.match(oddities({ payload: { null: { eq: 1, ne: 1 } } })[0]!, /no value at payload\.null /);
+  });
+
+  it('is none of these', () => {
+    for (const conditions of [
+      {},
+      { 'payload.a': { gte: 5, lte: 5 } },
+      { 'payload.a': { gt: 'b', lt: 'c' } },
+      { 'payload.a': { in: ['a', 'b'], ne: 'a' } },
+      { 'payload.a': { ne: 'a', exists: false } },
+      // One element may satisfy the one, and another one the other.
+      { 'payload.a[*]': { gt: 5, lt: 3 } },
+      { 'payload.a[*].b': { eq: 1, ne: 2 } },
+      { outcome: ['Done', 'Denied'] },
+      { outcome: { ne: 'Done' } },
+      { 'payload.outcome': 'Done' },
+      { actions: ['Delete.*'], action: 'Delete.User' },
+      { 'payload.a': 1, 'payload.b': 2 },
+    ] satisfies Conditions[])
+      assert.deepEqual(oddities(conditions), [], JSON.stringify(conditions));
+  });
+
+  it('is not warned of where it is switched off', () => {
+    const rule = { enabled: false, conditions: { outcome: 'Done' }, effect: { classification: 'Secret' } };
+    assert.deepEqual(warningsOf(policy('Classification', [rule as RuleConfiguration])), []);
+  });
+});
+
+describe('a rule that never decides', () => {
+  const byOther = (rule: number, other: number) =>
+    `rules[${rule}] never decides: rules[${other}] matches all that it matches, and decides no less`;
+  const denied = { outcome: 'Denied' };
+  const deniedReads = { action: 'Read.*', outcome: 'Denied' };
+
+  it('classifies no higher, and hides no more, than a rule that matches as much', () => {
+    assert.deepEqual(
+      told(
+        'Classification',
+        [deniedReads, { classification: 'Internal' }],
+        [denied, { classification: 'Secret' }],
+      ),
+      [byOther(0, 1)],
+    );
+    for (const more of [
+      { classification: 'Secret' },
+      { classification: 'Internal', redactFields: ['payload.a'] },
+    ] satisfies Effect[])
+      assert.deepEqual(
+        told('Classification', [deniedReads, more], [denied, { classification: 'Internal' }]),
+        [],
+      );
+  });
+
+  it('keeps no longer than a rule that matches as much', () => {
+    const keep = (retentionPeriod: string): Effect => ({ retentionPeriod });
+    assert.deepEqual(told('Retention', [denied, keep('P1Y')], [{}, keep('P12M')]), [byOther(0, 1)]);
+    assert.deepEqual(told('Retention', [denied, keep('P2Y')], [{}, keep('P1Y')]), []);
+    assert.deepEqual(told('Retention', [denied, { ...keep('P1D'), legalHold: true }], [{}, keep('P1Y')]), []);
+  });
+
+  it('says what a denial says of all its roles already', () => {
+    const deny = (...roles: string[]) => ({ access: 'Deny', roles }) as Effect;
+    const allow = { access: 'Allow', roles: ['Viewer'] } as Effect;
+    assert.deepEqual(told('Access', [denied, deny('Viewer')], [{}, deny('Viewer', 'Auditor')]), [
+      byOther(0, 1),
+    ]);
+    assert.deepEqual(told('Access', [denied, allow], [{}, deny('Viewer')]), [byOther(0, 1)]);
+    assert.deepEqual(told('Access', [denied, deny('Viewer', 'Auditor')], [{}, deny('Viewer')]), []);
+    assert.deepEqual(told('Access', [denied, deny('Viewer')], [{}, allow]), []);
+  });
+
+  it('is named once of two that are the same, and never if it tells people', () => {
+    const secret: Effect = { classification: 'Secret' };
+    assert.deepEqual(told('Classification', [denied, secret], [denied, secret]), [byOther(1, 0)]);
+    // However they are written.
+    assert.deepEqual(
+      told(
+        'Classification',
+        [{ 'actor.userId': 'a', outcome: 'Denied' }, secret],
+        [{ outcome: 'Denied', actor: { userId: { eq: 'a' } } }, secret],
+      ),
+      [byOther(1, 0)],
+    );
+    assert.deepEqual(told('Alert', [denied, {}], [denied, {}]), []);
+  });
+
+  it('names the other rule by its name', () => {
+    const rules: RuleConfiguration[] = [
+      { name: 'all', effect: { classification: 'Secret' } },
+      { conditions: denied, effect: { classification: 'Public' } },
+    ];
+    assert.match(
+      warningsOf(policy('Classification', rules))[0]!.issue,
+      /^never decides: rules\[0\] \(all\) /,
+    );
+  });
+});
+
+describe('Access rules that contradict each other', () => {
+  const deny: Effect = { access: 'Deny', roles: ['Viewer', 'Auditor'] };
+  const allow: Effect = { access: 'Allow', roles: ['Auditor', 'Operator'] };
+
+  it('are about the same events and the same role', () => {
+    const says = (other: number) =>
+      `contradicts rules[${other}] for Auditor: one allows what the other denies, and deny wins`;
+    assert.deepEqual(told('Access', [{ outcome: 'Denied' }, deny], [{ outcome: 'Denied' }, allow]), [
+      `rules[1] ${says(0)}`,
+    ]);
+    assert.deepEqual(told('Access', [{}, allow], [{}, deny]), [`rules[1] ${says(0)}`]);
+  });
+
+  it('are none where events or roles differ', () => {
+    assert.deepEqual(told('Access', [{ outcome: 'Denied' }, deny], [{}, allow]), []);
+    assert.deepEqual(told('Access', [{}, deny], [{}, { access: 'Allow', roles: ['Operator'] }]), []);
+  });
+});
+
+describe('the time that it takes', () => {
+  function secondsOf(rules: RuleConfiguration[], type: PolicyConfiguration['policyType']): number {
+    const from = performance.now();
+    const warnings = warningsOf(policy(type, rules));
+    assert.ok(warnings.length <= 100, 'no more are told than anybody reads');
+    return (performance.now() - from) / 1000;
+  }
+  /** Conditions that all rules have, with one of its own at the end or none. */
+  const alike = (own: boolean, effect: Effect) =>
+    Array.from({ length: 500 }, (_, i) => ({
+      conditions: Object.fromEntries([
+        ...Array.from({ length: 19 }, (__, j) => [`payload.field${j}`, 'the same text in every rule']),
+        ['payload.own', own ? i : 'x'],
+      ]) as Conditions,
+      effect,
+    }));
+
+  it('is short for very many rules that hardly differ, or not at all', () => {
+    for (const own of [true, false]) {
+      assert.ok(secondsOf(alike(own, {}), 'Alert') < 3);
+      assert.ok(secondsOf(alike(own, { classification: 'Secret' }), 'Classification') < 3);
+      assert.ok(secondsOf(alike(own, { access: 'Allow', roles: ['Viewer'] }), 'Access') < 3);
+    }
+  });
+
+  it('is short for two long lists at one path', () => {
+    const list = (prefix: string) => Array.from({ length: 1000 }, (_, i) => `${prefix} ${i}`);
+    const conditions: Conditions = { 'payload.a': { in: list('a') }, payload: { a: { in: list('b') } } };
+    assert.equal(oddities(conditions).length, 1);
+    assert.ok(secondsOf([{ conditions, effect: { classification: 'Secret' } }], 'Classification') < 1);
+  });
+});

@@ -1,0 +1,169 @@
+// What is odd about a policy that is sound: a rule that can never match, one that never decides because another always does, two
+// that contradict each other. Each names the rule, and the other one.
+
+import {
+  ACTOR_TYPES,
+  type Classification,
+  type Duration,
+  type ErrorDetail,
+  EVENT_OUTCOMES,
+  type PolicyConfiguration,
+  type RuleConfiguration,
+} from '@tallystick/contract';
+import { canonicalJson } from '@tallystick/evidence';
+import { expiryAfter } from '../runtime/expiry.ts';
+import { type Condition, conditionsOf } from './condition.ts';
+import { isAtLeast } from '../access/roles.ts';
+import { valueTest } from './value-test.ts';
+
+/** Of a sound policy. */
+export function warningsOf({ policyType, rules = [] }: PolicyConfiguration): ErrorDetail[] {
+  const enabled = readRules(rules).filter(({ rule }) => rule.enabled ?? true);
+  const warnings: ErrorDetail[] = [];
+  for (const each of enabled) {
+    const never = neverHolds(each.tests);
+    if (never !== undefined) warnings.push({ field: `${each.at}.conditions`, issue: never });
+  }
+  // Each alert is raised for itself.
+  if (policyType === 'Alert') return warnings;
+  for (const [i, each] of enabled.entries())
+    for (const [j, other] of enabled.entries()) {
+      if (i === j || !isWider(other, each)) continue;
+      if (warnings.length >= WARNINGS_MAX) return warnings;
+      const issue = i < j ? undefined : contradiction(policyType, each, other);
+      if (issue !== undefined) warnings.push({ field: each.at, issue });
+      else if (isShadowed(policyType, each, other) && (j < i || !isShadowed(policyType, other, each)))
+        warnings.push({
+          field: each.at,
+          issue: `never decides: ${nameOf(other)} matches all that it matches, and decides no less`,
+        });
+    }
+  return warnings;
+}
+
+interface ReadRule {
+  readonly rule: RuleConfiguration;
+  readonly at: string;
+  readonly tests: readonly Condition[];
+  /** Their texts, the rarest among all rules first: most pairs of rules differ in that one. */
+  readonly written: ReadonlySet<string>;
+}
+
+const WARNINGS_MAX = 100;
+
+function readRules(rules: readonly RuleConfiguration[]): ReadRule[] {
+  const read = rules.map((rule, i) => ({ rule, at: `rules[${i}]`, tests: conditionsOf(rule) }));
+  const texts = read.map(({ tests }) => tests.map((test) => canonicalJson(test)));
+  const counts = new Map<string, number>();
+  for (const text of texts.flat()) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return read.map((each, i) => {
+    const rarestFirst = texts[i]!.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
+    return { ...each, written: new Set(rarestFirst) };
+  });
+}
+
+/** Of facts that have no others. */
+const KNOWN_VALUES: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  outcome: new Set(EVENT_OUTCOMES),
+  'actor.actorType': new Set(ACTOR_TYPES),
+};
+
+/** Why no event can satisfy all of them; undefined where one may. */
+function neverHolds(tests: readonly Condition[]): string | undefined {
+  for (const same of Map.groupBy(tests, ({ path }) => JSON.stringify(path)).values()) {
+    // Another element may satisfy each.
+    if (same[0]!.path.includes(null)) continue;
+    const demanded = same.find(
+      ({ test, isNegated }) => test.kind === 'OneOf' && !isNegated && test.prefixes.length === 0,
+    );
+    const values = demanded?.test.kind === 'OneOf' ? demanded.test.values : undefined;
+    const passing = same.map(({ test, isNegated }) => ({ passes: valueTest(test), isNegated }));
+    const isPossible = (value: unknown) =>
+      passing.every(({ passes, isNegated }) => passes(value) !== isNegated);
+    const known = KNOWN_VALUES[writtenPath(same[0]!)];
+    if (values !== undefined && known !== undefined && !values.some((value) => known.has(value)))
+      return `can never hold: ${writtenPath(same[0]!)} is one of ${[...known].join(', ')}`;
+    if (values !== undefined && !values.some(isPossible))
+      return `can never hold: no value at ${writtenPath(same[0]!)} satisfies all that is asked of it`;
+    const isAbsent = same.some(({ test, isNegated }) => test.kind === 'Present' && isNegated);
+    if (isAbsent && same.some(({ isNegated }) => !isNegated))
+      return `can never hold: ${writtenPath(same[0]!)} must be there and not be there`;
+    if (isEmptyRange(same))
+      return `can never hold: no value at ${writtenPath(same[0]!)} lies within the bounds that are asked for`;
+  }
+  return undefined;
+}
+
+/** Bounds of one kind between which there is nothing. */
+function isEmptyRange(tests: readonly Condition[]): boolean {
+  const bounds = tests.flatMap(({ test, isNegated }) => (test.kind === 'Order' && !isNegated ? [test] : []));
+  const lower = bounds.filter(({ operator }) => operator.startsWith('g'));
+  const upper = bounds.filter(({ operator }) => operator.startsWith('l'));
+  return lower.some((from) =>
+    upper.some((to) => {
+      if (typeof from.than !== typeof to.than) return true;
+      if (from.than === to.than) return from.operator === 'gt' || to.operator === 'lt';
+      return typeof from.than === 'number' && from.than > (to.than as number);
+    }),
+  );
+}
+
+/** Whether `other` matches all that it matches, and always decides at least as much. */
+function isShadowed(type: PolicyConfiguration['policyType'], rule: ReadRule, other: ReadRule): boolean {
+  return isWider(other, rule) && decidesNoLess(type, other.rule, rule.rule);
+}
+
+function isWider(wide: ReadRule, narrow: ReadRule): boolean {
+  if (wide.written.size > narrow.written.size) return false;
+  for (const text of wide.written) if (!narrow.written.has(text)) return false;
+  return true;
+}
+
+function decidesNoLess(
+  type: PolicyConfiguration['policyType'],
+  { effect: strong }: RuleConfiguration,
+  { effect: weak }: RuleConfiguration,
+): boolean {
+  const hides = (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field));
+  switch (type) {
+    case 'Classification':
+      return (
+        hides && isAtLeast(strong.classification as Classification, weak.classification as Classification)
+      );
+    case 'Retention':
+      return (
+        (strong.legalHold ?? false) >= (weak.legalHold ?? false) &&
+        lengthOf(strong.retentionPeriod) >= lengthOf(weak.retentionPeriod)
+      );
+    case 'Access':
+      return strong.access === 'Deny' && (weak.roles ?? []).every((role) => strong.roles?.includes(role));
+    case 'Alert':
+      return false;
+  }
+}
+
+function lengthOf(period: Duration | undefined): number {
+  return period === undefined ? 0 : expiryAfter(0, period);
+}
+
+/** Two Access rules about the same events and roles that say the opposite. */
+function contradiction(
+  type: PolicyConfiguration['policyType'],
+  each: ReadRule,
+  other: ReadRule,
+): string | undefined {
+  const { rule } = each;
+  if (type !== 'Access' || rule.effect.access === other.rule.effect.access) return undefined;
+  if (!isWider(each, other) || !isWider(other, each)) return undefined;
+  const both = (rule.effect.roles ?? []).filter((role) => other.rule.effect.roles?.includes(role));
+  if (both.length === 0) return undefined;
+  return `contradicts ${nameOf(other)} for ${both.join(', ')}: one allows what the other denies, and deny wins`;
+}
+
+function nameOf({ at, rule }: ReadRule): string {
+  return rule.name === undefined ? at : `${at} (${rule.name})`;
+}
+
+function writtenPath({ path }: Condition): string {
+  return path.map((step) => (step === null ? '*' : step)).join('.');
+}
