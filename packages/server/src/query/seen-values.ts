@@ -1,6 +1,6 @@
 // The values of an event that a reader can search, each with its words, and where in them a phrase stands.
 
-import { isAtLeast } from '../policies/sight.ts';
+import { isAtLeast } from '../access/roles.ts';
 import { eventTokens } from './event-tokens.ts';
 import type { PathStep } from './field-path.ts';
 import type { QueriedEvent } from './queried-event.ts';

@@ -3,14 +3,17 @@
 import type { TenantId } from '@tallystick/contract';
 import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
 import type { Content, EventFields } from '../../events/show.ts';
-import type { QueriedEvent } from '../../query/queried-event.ts';
+import { decidedIn, type QueriedEvent } from '../../query/queried-event.ts';
 import { instant } from '../../runtime/clock.ts';
 import type { StoredEvent } from '../../streams/log.ts';
 import { blobOf, readOr, textIn } from '../rows/columns.ts';
 import { isWithin } from '../rows/spans.ts';
 import type { LoggedEvent, Removal } from './store/segment-store.ts';
 
-/** Not looked into yet. The row has entry, tenant_id, stream_id, and text1 and text2 as texts, null once they are removed. */
+/**
+ * Not looked into yet. The row has entry, tenant_id, stream_id, decided_by, and text1 and text2 as texts, null once they are
+ * removed.
+ */
 export interface EventRow {
   /** In the tenant's sequence. */
   readonly index: number;
@@ -40,6 +43,7 @@ export function eventIn({ index, row }: EventRow): QueriedEvent | undefined {
     sequence: index + 1,
     receivedAt: instant(receivedAtMs),
     integrity: { streamId: textIn(row, 'stream_id') },
+    ...decidedIn(row['decided_by']),
   };
 }
 
@@ -61,7 +65,8 @@ export function eventOf(tenant: TenantId, stored: StoredEvent): QueriedEvent | u
   const { index, entry, streamId, content } = stored;
   if (content === undefined || !('texts' in content)) return undefined;
   const [text1, text2] = content.texts;
-  return eventStillIn({ index, row: { entry, text1, text2, tenant_id: tenant, stream_id: streamId } });
+  const row = { entry, text1, text2, tenant_id: tenant, stream_id: streamId, decided_by: content.decidedBy };
+  return eventStillIn({ index, row });
 }
 
 /** Empty where somebody has changed it: no segment has such a leaf. */

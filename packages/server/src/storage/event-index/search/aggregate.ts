@@ -25,22 +25,33 @@ const TRAITS: Readonly<Partial<Record<Aggregation, keyof Traits>>> = {
   byOutcome: 'outcome',
 };
 
+/**
+ * The names of actors that a reader sees: the newest of all events, or of all but secret ones; or, where rules say event by event
+ * what is seen, that in the newest event that is counted, which is asked for by its index.
+ */
+export type ActorNames =
+  | 'All'
+  | 'Open'
+  | ((indexes: readonly number[]) => Promise<readonly (string | undefined)[]>);
+
+/** `seenActors` counts actors in the events themselves, where rules hide who it was in some. */
 export async function aggregate(
   counted: readonly Counted[],
   aggregations: readonly Aggregation[],
-  knowsSecrets: boolean,
+  actorNames: ActorNames,
+  seenActors?: (counted: readonly Counted[]) => Promise<Counts>,
 ): Promise<Aggregations> {
   const pieces = counted.filter(({ docs }) => docs.count > 0);
-  const countings = aggregations.map((aggregation) => countingOf(aggregation, knowsSecrets));
+  const countings = aggregations.map((aggregation) => countingOf(aggregation, actorNames));
   for (const { piece, docs } of pieces) await countIn(piece, docs, countings);
   const result: Aggregations = {};
   const otherCount: Partial<Record<Aggregation, number>> = {};
   for (const [i, aggregation] of aggregations.entries()) {
-    const { counts, namesOf } = countings[i]!.counted();
-    const frequent = frequentOf(aggregation, counts);
-    const names = namesOf(frequent.map(([value]) => value));
-    const named = frequent.map(([, count], at) => ({ ...names[at]!, count }));
-    const { buckets, others } = bucketsOf(aggregation, named, counts);
+    const isSeen = aggregation === 'byActor' && seenActors !== undefined;
+    const { buckets, others } = await countedBuckets(
+      aggregation,
+      isSeen ? await seenActors(counted) : countings[i]!.counted(),
+    );
     result[aggregation] = buckets;
     if (others > 0) otherCount[aggregation] = others;
   }
@@ -48,24 +59,32 @@ export async function aggregate(
   return result;
 }
 
+/** The most frequent of them, and how many the others are. */
+async function countedBuckets(aggregation: Aggregation, { counts, namesOf }: Counts) {
+  const frequent = frequentOf(aggregation, counts);
+  const names = await namesOf(frequent.map(([value]) => value));
+  const named = frequent.map(([, count], at) => ({ ...names[at]!, count }));
+  return bucketsOf(aggregation, named, counts);
+}
+
 /** Goes through blocks of a column, piece by piece. */
 interface Counting {
   /** What it needs of a piece beside its blocks. */
   begin(piece: Searched): Awaitable<void>;
   read(piece: Searched, block: number): Awaitable<ArrayLike<number>>;
-  /** The first `count` of `docs` are places in the block. */
-  count(block: ArrayLike<number>, docs: Uint16Array, count: number): void;
+  /** The first `count` of `docs` are places in the block, whose first doc is `first`. */
+  count(block: ArrayLike<number>, docs: Uint16Array, count: number, first: number): void;
   counted(): Counts;
 }
 
-interface Counts {
+export interface Counts {
   readonly counts: ReadonlyMap<string | number, number>;
-  readonly namesOf: (values: readonly (string | number)[]) => BucketName[];
+  readonly namesOf: (values: readonly (string | number)[]) => Awaitable<BucketName[]>;
 }
 
-function countingOf(aggregation: Aggregation, knowsSecrets: boolean): Counting {
+function countingOf(aggregation: Aggregation, actorNames: ActorNames): Counting {
   const column = VALUES[aggregation];
-  if (column !== undefined) return new ValueCounting(column, knowsSecrets);
+  if (column !== undefined) return new ValueCounting(column, actorNames);
   const trait = TRAITS[aggregation];
   if (trait !== undefined) return new TraitCounting(trait);
   return aggregation === 'byDay' ? new TimeCounting(DAY_MS, dayName) : new TimeCounting(HOUR_MS, hourName);
@@ -83,37 +102,45 @@ async function countIn(piece: Searched, docs: DocSet, countings: readonly Counti
   );
   for (const [i, number] of numbers.entries()) {
     const count = docs.inBlock(number, docsInBlock);
-    for (const [at, counting] of countings.entries()) counting.count(read[i]![at]!, docsInBlock, count);
+    const first = number * COLUMN_DOCS;
+    for (const [at, counting] of countings.entries())
+      counting.count(read[i]![at]!, docsInBlock, count, first);
   }
 }
 
 class ValueCounting implements Counting {
   readonly #column: ValueColumn;
-  readonly #knowsSecrets: boolean;
+  readonly #actorNames: ActorNames;
   readonly #pieces: {
     readonly firstIndex: number;
     readonly values: readonly ReadValue[];
     /** By the places of the values. */
     readonly counts: Uint32Array;
+    /** The newest doc of each that is counted. */
+    readonly newest: Uint32Array;
   }[] = [];
 
-  constructor(column: ValueColumn, knowsSecrets: boolean) {
+  constructor(column: ValueColumn, actorNames: ActorNames) {
     this.#column = column;
-    this.#knowsSecrets = knowsSecrets;
+    this.#actorNames = actorNames;
   }
 
   async begin(piece: Searched): Promise<void> {
     const values = await piece.values(this.#column);
-    this.#pieces.push({ firstIndex: piece.firstIndex, values, counts: new Uint32Array(values.length) });
+    const { firstIndex } = piece;
+    const counts = new Uint32Array(values.length);
+    this.#pieces.push({ firstIndex, values, counts, newest: new Uint32Array(values.length) });
   }
 
   read(piece: Searched, block: number): Awaitable<ArrayLike<number>> {
     return piece.valuePlaces(this.#column, block);
   }
 
-  count(block: ArrayLike<number>, docs: Uint16Array, count: number): void {
-    const { counts } = this.#pieces.at(-1)!;
+  count(block: ArrayLike<number>, docs: Uint16Array, count: number, first: number): void {
+    const { counts, newest } = this.#pieces.at(-1)!;
     for (let i = 0; i < count; i++) counts[block[docs[i]!]!]!++;
+    if (typeof this.#actorNames !== 'function' || this.#column !== 'actor') return;
+    for (let i = 0; i < count; i++) newest[block[docs[i]!]!] = first + docs[i]!;
   }
 
   counted(): Counts {
@@ -128,15 +155,30 @@ class ValueCounting implements Counting {
     return { counts, namesOf: (values) => this.#namesOf(values as readonly string[]) };
   }
 
-  /** Also by a piece in which one is not counted: that may have its newest name. */
-  #namesOf(keys: readonly string[]): BucketName[] {
+  #namesOf(keys: readonly string[]): Awaitable<BucketName[]> {
     if (this.#column !== 'actor') return keys.map((key) => ({ key }));
+    return typeof this.#actorNames === 'function'
+      ? this.#namesCounted(keys, this.#actorNames)
+      : this.#newestNames(keys, this.#actorNames === 'All');
+  }
+
+  async #namesCounted(keys: readonly string[], namesAt: Exclude<ActorNames, string>): Promise<BucketName[]> {
+    const newest = new Map<string, number>();
+    for (const { firstIndex, values, counts, newest: docs } of this.#pieces)
+      for (const [place, { text }] of values.entries())
+        if (counts[place]! > 0) newest.set(text, Math.max(newest.get(text) ?? -1, firstIndex + docs[place]!));
+    const names = await namesAt(keys.map((key) => newest.get(key)!));
+    return keys.map((key, i) => (names[i] === undefined ? { key } : { key, label: names[i] }));
+  }
+
+  /** Also by a piece in which one is not counted: that may have its newest name. */
+  #newestNames(keys: readonly string[], knowsSecrets: boolean): BucketName[] {
     const labels = new Map<string, { text: string; index: number }>(
       keys.map((key) => [key, { text: '', index: -1 }]),
     );
     for (const { firstIndex, values } of this.#pieces)
       for (const { text, label, openLabel } of values) {
-        const own = this.#knowsSecrets ? label : openLabel;
+        const own = knowsSecrets ? label : openLabel;
         const newest = own === undefined ? undefined : labels.get(text);
         if (newest === undefined || firstIndex + own!.doc <= newest.index) continue;
         newest.text = own!.text;

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import type { Found, Question } from '../../../events/event-index.ts';
+import type { AccessRule, AccessRules } from '../../../policies/access-rules.ts';
+import { indexSightOf } from '../../../policies/sight.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
 import { question, said } from '../testing/any-question.ts';
-import { expectedOf, questionOf, requireSame } from '../testing/plain-definition.ts';
+import { expectedOf, questionOf, requireSame, type Said } from '../testing/plain-definition.ts';
 import { Answerer } from './answer.ts';
 import type { Searched } from '../segments/searched.ts';
 import { Segment } from '../segments/segment.ts';
@@ -144,4 +146,52 @@ test('where the newest pieces decide page and total, no other one is searched', 
   const found = await find(events, pieces, asked, undefined, 8);
   assert.deepEqual([found.total, found.events.map(({ place }) => place.index)], [9, [38, 36, 34, 32]]);
   await assert.rejects(find(events, pieces, asked, undefined, 10), /it was searched/);
+});
+
+test('how well an event fits does not tell how often its words stand where they are hidden', async () => {
+  const base: Said = { ...fc.sample(said, 1)[0]!, kind: 'Event', classification: 'Internal', context: {} };
+  const rule = (conditions: AccessRule['conditions'], effect: AccessRule['effect']): AccessRule => ({
+    policyId: 'p',
+    policyName: 'p',
+    policyVersion: 1,
+    ruleId: 'r',
+    conditions,
+    effect: { access: 'Allow', roles: ['Viewer'], ...effect },
+  });
+  const scoresUnder = async (rules: readonly AccessRule[], hidden: string) => {
+    const notes = ['a late refund', 'late', ...Array.from({ length: 6 }, () => hidden)];
+    const events = eventsOf(
+      notes.map((note, i) => ({ ...base, action: i < 2 ? 'Show.Note' : 'Hide.Note', payload: { note } })),
+    );
+    const access: AccessRules = {
+      roles: [{ role: 'Viewer', clearance: 'Internal' }],
+      ceiling: 'Secret',
+      rules,
+      classifying: [],
+    };
+    const asked = {
+      query: parseQuery('refund OR late').query!,
+      sight: { ...indexSightOf('Internal'), access },
+    };
+    const found = await find(events, piecesOf(events, [3]), asked);
+    return found.events.map(({ place, score }) => [place.index, score]);
+  };
+  const rules: [AccessRule['conditions'], AccessRule['effect']][] = [
+    [{ action: 'Hide.Note' }, { redactFields: ['payload.note'] }],
+    [{ action: 'Hide.Note' }, { access: 'Deny' }],
+    [{ 'payload.note': ['refund', 'other'] }, { access: 'Deny' }],
+    [{ 'payload.note': ['refund', 'other'] }, { maxClassification: 'Public' }],
+  ];
+  for (const [conditions, effect] of rules) {
+    const [one, other] = [
+      await scoresUnder([rule(conditions, effect)], 'refund'),
+      await scoresUnder([rule(conditions, effect)], 'other'),
+    ];
+    assert.deepEqual(one, other, JSON.stringify(effect));
+    assert.equal(one.length, 2);
+  }
+  // Control: where the index can tell what is seen, a rare word counts more than a frequent one.
+  const denied = await scoresUnder([rule({ action: 'Hide.Note' }, { access: 'Deny' })], 'refund');
+  const [late, both] = denied.map(([, score]) => score!);
+  assert.ok(both! > 2 * late!, `${both} ${late}`);
 });

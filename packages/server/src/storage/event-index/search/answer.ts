@@ -8,7 +8,8 @@ import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
-import { aggregate } from './aggregate.ts';
+import { AccessPlans } from './access-plan.ts';
+import { type ActorNames, aggregate, type Counted, type Counts } from './aggregate.ts';
 import { DocSet } from '../segments/doc-set.ts';
 import {
   allFound,
@@ -22,8 +23,8 @@ import {
   totalOf,
 } from './find.ts';
 import { eventsInPortions, Looker, type ReadEvents } from './look.ts';
-import { type Plan, withoutPlaces } from './plan.ts';
-import { planOf } from './planner.ts';
+import { and, type Plan, withoutPlaces } from './plan.ts';
+import { decidedByPlan, planOf } from './planner.ts';
 import { indexOf } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 import { withoutRemoved } from './without-removed.ts';
@@ -92,7 +93,10 @@ export class Answerer {
   }
 
   #planOf(query: Query, filters: SearchFilters): Plan {
-    return withoutRemoved(planOf(query, filters, this.#question.sight), this.#log.removed);
+    const { sight, decidedBy } = this.#question;
+    const plan = planOf(query, filters, sight);
+    const asked = decidedBy === undefined ? plan : and([plan, decidedByPlan(decidedBy)]);
+    return withoutRemoved(asked, this.#log.removed);
   }
 
   async #page(found: readonly PieceFound[], weighed: readonly WeighedTerm[]): Promise<PlacedRow[]> {
@@ -134,6 +138,7 @@ export class Answerer {
     const queried = this.#log.queried(stored);
     if (queried === undefined) return { score: 0, highlights: undefined };
     const event = seenBy(queried, this.#question.sight);
+    if (event === undefined) return { score: 0, highlights: undefined };
     return { score: scoreOf(weighed, event), highlights: highlightsOf(this.#question.query, event) };
   }
 
@@ -144,14 +149,20 @@ export class Answerer {
       for (const index of portion.indexes) {
         const event = portion.events.get(index);
         this.#deadline.throwIfPassed();
-        scores.push(event === undefined ? 0 : scoreOf(weighed, seenBy(event, this.#question.sight)));
+        const seen = event && seenBy(event, this.#question.sight);
+        scores.push(seen === undefined ? 0 : scoreOf(weighed, seen));
       }
     return scores;
   }
 
-  /** How rare the words of the query are among what this reader may search; those of a phrase wherever they stand. */
+  /**
+   * How rare the words of the query are among what this reader may search; those of a phrase wherever they stand. Where only the
+   * events can tell what this reader sees, the index would count words that are hidden: there, all words weigh the same.
+   */
   async #weigh(): Promise<WeighedTerm[]> {
-    const { query } = this.#question;
+    const { query, sight } = this.#question;
+    if (sight.access !== undefined && !new AccessPlans(sight.access).isSure)
+      return weighTerms(query, () => 1, 1);
     const countOf = async (plan: Plan) => {
       const found = await allFound(findIn(this.#pieces, plan, this.#deadline));
       return found.reduce((sum, { possible }) => sum + possible.count, 0);
@@ -177,9 +188,51 @@ export class Answerer {
       : this.#gathered(found, await newestOf(pieces, this.#looker, max + 1));
     const count = counted.reduce((sum, { docs }) => sum + docs.count, 0);
     return {
-      aggregations: await aggregate(counted, aggregations, sight.visible.includes('Secret')),
+      aggregations: await aggregate(
+        counted,
+        aggregations,
+        this.#actorNames(),
+        hidesActors(sight) ? (docs) => this.#seenActors(docs) : undefined,
+      ),
       isApproximate: !isExact && count > max,
     };
+  }
+
+  /** Where rules say event by event what is seen, a name is one that this reader has seen in an event. */
+  #actorNames(): ActorNames {
+    const { sight } = this.#question;
+    if (sight.access === undefined) return sight.visible.includes('Secret') ? 'All' : 'Open';
+    return async (indexes) => {
+      const names = new Map<number, string | undefined>();
+      for await (const { events } of eventsInPortions(indexes, this.#log.events, this.#deadline))
+        for (const [index, event] of events) names.set(index, nameSeen(seenBy(event, sight)));
+      return indexes.map((index) => names.get(index));
+    };
+  }
+
+  /** An actor without an id is known by its name, which may be hidden. */
+  async #seenActors(counted: readonly Counted[]): Promise<Counts> {
+    const counts = new Map<string, number>();
+    const names = new Map<string, string | undefined>();
+    const indexes = counted.flatMap(({ piece, docs }) =>
+      [...docs.list()].map((doc) => piece.firstIndex + doc),
+    );
+    for await (const { events } of eventsInPortions(indexes, this.#log.events, this.#deadline))
+      for (const event of events.values()) {
+        const seen = seenBy(event, this.#question.sight);
+        if (seen === undefined) continue;
+        const { userId, serviceId, userName, serviceName, actorType } = seen.actor;
+        const key = userId ?? serviceId ?? userName ?? serviceName ?? actorType;
+        counts.set(key, (counts.get(key) ?? 0) + 1);
+        names.set(key, nameSeen(seen));
+      }
+    const namesOf = (keys: readonly (string | number)[]) =>
+      keys.map((each) => {
+        const key = String(each);
+        const label = names.get(key);
+        return label === undefined ? { key } : { key, label };
+      });
+    return { counts, namesOf };
   }
 
   #gathered(
@@ -192,4 +245,18 @@ export class Answerer {
       return { piece, docs: DocSet.ofList(piece.docs, Uint32Array.from(docs)) };
     });
   }
+}
+
+function hidesActors({ access }: Question['sight']): boolean {
+  const rules = access === undefined ? [] : [...access.rules, ...access.classifying];
+  return rules.some(({ effect }) => effect.redactFields?.some((field) => field.includes('actor')));
+}
+
+/** Undefined where it has none, or it is hidden. */
+function nameSeen(event: QueriedEvent | undefined): string | undefined {
+  if (event === undefined) return undefined;
+  const { userName, serviceName, userId, serviceId } = event.actor;
+  const field = userName === undefined ? 'actor.serviceName' : 'actor.userName';
+  const isHidden = event.redaction?.fields.includes(field) ?? false;
+  return isHidden || (userId ?? serviceId) === undefined ? undefined : (userName ?? serviceName);
 }

@@ -24,13 +24,24 @@ interface Within {
   readonly check: () => void;
   /** Of other docs it does not matter whether they are found. */
   readonly among: DocSet;
+  /** Findings among all docs. Access plans are parts of the plan of every term. */
+  readonly known: { readonly among: DocSet; readonly findings: Map<Plan, Promise<Finding>> };
 }
 
 export function evaluate(plan: Plan, segment: Searched, check: () => void): Promise<Finding> {
-  return findingOf(plan, { segment, check, among: DocSet.all(segment.docs) });
+  const among = DocSet.all(segment.docs);
+  return findingOf(plan, { segment, check, among, known: { among, findings: new Map() } });
 }
 
-async function findingOf(plan: Plan, within: Within): Promise<Finding> {
+function findingOf(plan: Plan, within: Within): Promise<Finding> {
+  const { among, known } = within;
+  if (among !== known.among || !('plans' in plan || 'plan' in plan)) return found(plan, within);
+  let finding = known.findings.get(plan);
+  if (finding === undefined) known.findings.set(plan, (finding = found(plan, within)));
+  return finding;
+}
+
+async function found(plan: Plan, within: Within): Promise<Finding> {
   const { segment, check, among } = within;
   check();
   switch (plan.of) {

@@ -112,3 +112,10 @@ export function hasPhrase(plan: Plan): boolean {
   if (plan.of === 'Between') return hasPhrase(plan.sure) || hasPhrase(plan.possible);
   return plan.of === 'Phrase';
 }
+
+/** Whether no doc must ever be looked at for it. */
+export function isSure(plan: Plan): boolean {
+  if (plan.of === 'And' || plan.of === 'Or') return plan.plans.every(isSure);
+  if (plan.of === 'Not') return isSure(plan.plan);
+  return !['Between', 'Phrase', 'Number'].includes(plan.of);
+}

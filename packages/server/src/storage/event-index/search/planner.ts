@@ -1,16 +1,21 @@
 // Turns a question into a plan.
 
-import type { Classification, SearchFilters } from '@tallystick/contract';
+import {
+  type Classification,
+  CLASSIFICATIONS,
+  type PolicyId,
+  type SearchFilters,
+} from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import type { IndexSight } from '../../../policies/sight.ts';
 import { type FactName, ruleOf } from '../../../query/fields.ts';
 import { foldText } from '../../../query/fold.ts';
-import type { Comparison, ContentPath, Field, Operator, Query, Value } from '../../../query/query.ts';
+import type { Comparison, ContentPath, Field, Operator, Query, Term, Value } from '../../../query/query.ts';
 import { numberIn } from '../../../query/query-term.ts';
 import { type Phrase, phraseOf } from '../../../query/tokens.ts';
-import { isAscii, termOf } from '../segments/bytes.ts';
+import { termOf } from '../segments/bytes.ts';
 import {
-  ALL_TRAITS,
+  DECIDED_BY,
   escapeEnds,
   FACT_LETTERS,
   factKey,
@@ -28,7 +33,9 @@ import {
   valuePrefix,
   WORD,
 } from '../segments/terms.ts';
+import { AccessPlans } from './access-plan.ts';
 import { ALL, and, NONE, not, or, type Plan, wordIn } from './plan.ts';
+import { perhaps, spelledFact, traits, traitsWith } from './plan-leaves.ts';
 import { DAY_MS, type Moment, momentOf } from '../segments/times.ts';
 
 /** Content of these is found by whole words only. */
@@ -40,32 +47,50 @@ export function planOf(query: Query, filters: SearchFilters, sight: IndexSight):
   return and([planner.visible(filters), planner.filters(filters), planner.query(query)]);
 }
 
+/** Events that a policy has decided about. */
+export function decidedByPlan(policyId: PolicyId): Plan {
+  return { of: 'Term', sections: ['facts'], term: DECIDED_BY + termOf(policyId) };
+}
+
 class Planner {
   readonly #visible: readonly Classification[];
   readonly #content: readonly Classification[];
-  readonly #openContent: readonly Classification[];
+  /** Rules that say otherwise for single events. */
+  readonly #access: AccessPlans | undefined;
 
-  constructor({ visible, whole }: IndexSight) {
+  constructor({ visible, whole, access }: IndexSight) {
     this.#visible = visible;
     this.#content = whole;
-    this.#openContent = this.#content.filter((each) => !ENCRYPTED.includes(each));
+    this.#access = access && visible.length > 0 ? new AccessPlans(access) : undefined;
   }
 
   visible({ kinds, classifications }: SearchFilters): Plan {
     const asked = kinds?.length ? kinds : ['Event'];
-    const numbers = traitsWith(
-      ({ kind, classification }) =>
-        asked.includes(kind) &&
-        this.#visible.includes(classification) &&
-        (!classifications?.length || classifications.includes(classification)),
-    );
+    const numbersOf = (isAsked: (traits: Traits) => boolean) =>
+      traitsWith(
+        (each) =>
+          asked.includes(each.kind) &&
+          (!classifications?.length || classifications.includes(each.classification)) &&
+          isAsked(each),
+      );
     // Also where all are asked for: docs without content have none.
-    return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
+    const those = (isAsked: (traits: Traits) => boolean): Plan => {
+      const numbers = numbersOf(isAsked);
+      return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
+    };
+    const access = this.#access;
+    if (access === undefined) return those(({ classification }) => this.#visible.includes(classification));
+    const isSecret = ({ classification }: Traits) => classification === 'Secret';
+    const events = or([
+      those((each) => each.kind === 'Event' && !isSecret(each)),
+      and([those((each) => each.kind === 'Event' && isSecret(each)), access.cleared('Confidential')]),
+    ]);
+    return or([those(({ kind }) => kind === 'Notice'), and([events, not(access.denied)])]);
   }
 
   filters(filters: SearchFilters): Plan {
     const { actorTypes, outcomes, timeRange } = filters;
-    return and([
+    const found = and([
       facts(['actor.userId', 'actor.serviceId'], filters.actorIds),
       facts(['action'], filters.actions),
       facts(['resource.resourceType'], filters.resourceTypes),
@@ -86,6 +111,14 @@ class Planner {
             to: timeRange.to === undefined ? undefined : momentOf(timeRange.to),
           },
     ]);
+    return found.of === 'All' ? found : this.#unsureWhereHidden(found);
+  }
+
+  /** What stands in a field that is hidden is found by nothing. */
+  #unsureWhereHidden(found: Plan): Plan {
+    const hidden = this.#access?.hidden ?? NONE;
+    if (hidden.of === 'None') return found;
+    return { of: 'Between', sure: and([found, not(hidden)]), possible: found };
   }
 
   query(query: Query): Plan {
@@ -97,13 +130,45 @@ class Planner {
       case 'Not':
         return not(this.query(query.of));
       case 'Text':
-        return this.#words(phraseOf(query.text, query.prefix), ['facts', ...this.#content]);
       case 'Value':
-        return this.#value(query);
       case 'Comparison':
-        return this.#comparison(query);
       case 'Existence':
-        return this.#existence(query.field);
+        return this.#term(query);
+    }
+  }
+
+  /** Content is found where it is seen, and each class is seen in other events. */
+  #term(term: Term): Plan {
+    const access = this.#access;
+    if (access === undefined) return new TermPlanner(this.#content).plan(term);
+    const found = or([
+      new TermPlanner([]).plan(term),
+      ...CLASSIFICATIONS.map((each) => and([access.cleared(each), new TermPlanner([each]).plan(term)])),
+    ]);
+    return this.#unsureWhereHidden(found);
+  }
+}
+
+/** Plans of single terms, in the facts and in the content of some classes. */
+class TermPlanner {
+  readonly #content: readonly Classification[];
+  readonly #openContent: readonly Classification[];
+
+  constructor(content: readonly Classification[]) {
+    this.#content = content;
+    this.#openContent = content.filter((each) => !ENCRYPTED.includes(each));
+  }
+
+  plan(term: Term): Plan {
+    switch (term.kind) {
+      case 'Text':
+        return this.#words(phraseOf(term.text, term.prefix), ['facts', ...this.#content]);
+      case 'Value':
+        return this.#value(term);
+      case 'Comparison':
+        return this.#comparison(term);
+      case 'Existence':
+        return this.#existence(term.field);
     }
   }
 
@@ -228,19 +293,6 @@ function facts(
   );
 }
 
-/** Folding may change what stands beside a character that is not ASCII: only what is before it is looked up. */
-function spelledFact(name: keyof typeof FACT_LETTERS, beginning: string): Plan {
-  const letter = factPrefix(FACT_LETTERS[name]);
-  let end = 0;
-  while (end < beginning.length && isAscii(beginning[end]!)) end++;
-  return {
-    of: 'Run',
-    sections: ['facts'],
-    prefix: letter + escapeEnds(foldText(beginning.slice(0, end))),
-    fact: { letterEnd: letter.length, spelling: termOf(escapeEnds(beginning)) },
-  };
-}
-
 function foldedFact(name: keyof typeof FACT_LETTERS, folded: string, isBeginning = false): Plan {
   const prefix = factPrefix(FACT_LETTERS[name]) + termOf(escapeEnds(folded));
   return { of: 'Run', sections: ['facts'], prefix, ...(isBeginning ? {} : { fact: 'Whole' }) };
@@ -300,18 +352,4 @@ const NS_LAST = 999_999;
 
 function any(asked: readonly string[] | undefined, planFor: (text: string) => Plan): Plan {
   return asked === undefined || asked.length === 0 ? ALL : or(asked.map(planFor));
-}
-
-function traitsWith(isAsked: (traits: Traits) => boolean): number[] {
-  return [...ALL_TRAITS.keys()].filter((number) => isAsked(ALL_TRAITS[number]!));
-}
-
-function traits(isAsked: (traits: Traits) => boolean): Plan {
-  const numbers = traitsWith(isAsked);
-  if (numbers.length === ALL_TRAITS.length) return ALL;
-  return numbers.length === 0 ? NONE : { of: 'Traits', numbers };
-}
-
-function perhaps(possible: Plan): Plan {
-  return { of: 'Between', sure: NONE, possible };
 }

@@ -8,6 +8,7 @@ import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { NO_PLACE, type TermGroup, type TermTable } from './term-table.ts';
 import {
   contentSectionOf,
+  DECIDED_BY,
   FACT_LETTERS,
   factKey,
   factPrefix,
@@ -189,9 +190,11 @@ class FactTerms {
   readonly #words: TermGroup;
   readonly #names: ReadonlyMap<string, { readonly words: TermGroup; readonly presence: number }>;
   readonly #whole: readonly WholeFactTerms[];
+  readonly #deciders: TermGroup;
 
   constructor(section: TermTable) {
     this.#section = section;
+    this.#deciders = section.group(DECIDED_BY);
     this.#words = section.group(WORD);
     const presence = section.group(PRESENCE);
     this.#names = new Map(
@@ -221,6 +224,8 @@ class FactTerms {
       section.addTo(term, doc);
       if (presence !== undefined) section.addTo(presence, doc);
     }
+    for (const policyId of event.decidedBy ?? [])
+      section.addTo(termOf(section, this.#deciders, policyId), doc);
   }
 
   /** Of a value that was gathered. Gives where the places of the next one begin. */

@@ -10,7 +10,7 @@
 import type { Section } from './terms.ts';
 
 /** What is made by another format, or cut into words by other rules, is made again. */
-export const FORMAT = 3;
+export const FORMAT = 4;
 export const FOOTER_BLOCK = 0;
 /** Of a block, before it is compressed. */
 export const BLOCK_BYTES = 32 * 1024;

@@ -5,6 +5,7 @@
 //   mm ana                        (without the space) the word ana in actor.userName
 //   fadelete.invoice\0Delete.Invoice   the action, folded, then as it is written; once where both are the same
 //   pu                            there is an actor.userId
+//   fd01K…                        a policy has decided its classification or its retention
 //   t\x11                         traits: class, kind, outcome and type of actor in one number
 //   ppayload\1amount              there is a payload.amount
 //   vpayload\1channel\0kiosk      it has one word, and this one; not a number
@@ -59,6 +60,9 @@ export type NamedFact = keyof typeof NAME_LETTERS;
 
 /** Those that not every event has. */
 export const OPTIONAL_FACTS: readonly FactName[] = ['actor.userId', 'actor.serviceId'];
+
+/** Before the id of a policy that has decided about the event. */
+export const DECIDED_BY = 'fd';
 
 export const WORD = 'w';
 export const PRESENCE = 'p';

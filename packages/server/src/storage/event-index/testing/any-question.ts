@@ -1,8 +1,10 @@
 // Events of few words and times, and questions of every shape about them, so that one often asks for the other.
 
+import type { Role } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import type { OrderStep, Question } from '../../../events/event-index.ts';
-import type { IndexSight } from '../../../policies/sight.ts';
+import { type AccessRule, type AccessRules, clearanceWithoutRules } from '../../../policies/access-rules.ts';
+import { type IndexSight, indexSightOf } from '../../../policies/sight.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
 import { anyEvent, anyQuery } from '../../../query/testing/any-query.ts';
@@ -87,11 +89,81 @@ function correlationOf(id: string, how: 'AsIs' | 'Capitals' | 'Other'): string {
   return how === 'Capitals' ? id.toUpperCase() : id;
 }
 
-const sight: fc.Arbitrary<IndexSight> = fc.constantFrom(
+const conditions: fc.Arbitrary<AccessRule['conditions']> = fc.constantFrom<AccessRule['conditions'][]>(
+  {},
+  { action: 'Delete.Invoice' },
+  { action: 'delete.invoice' },
+  { actions: ['Create.*'] },
+  { 'actor.userId': 'u-1' },
+  { 'actor.userId': { ne: 'u-1' } },
+  { 'actor.userId': { startsWith: 'U' } },
+  { 'actor.userName': { contains: 'acme' } },
+  { 'actor.serviceId': { exists: false } },
+  { 'actor.actorType': 'User', outcome: 'Denied' },
+  { classification: ['Confidential', 'Secret'] },
+  { 'resource.resourceId': 'INV-42' },
+  { 'resource.resourceName': { exists: true } },
+  { 'payload.note': { contains: 'refund' } },
+  { 'payload.note': { ne: 'refund' } },
+  { 'payload.list[*]': { gte: 5 } },
+  { 'payload.list[0]': 10 },
+  { 'payload.list': { exists: true } },
+  { context: { exists: false } },
+  { correlationId: '00000000-6a3e-4b51-9a0e-2f6b1f3c9d11' },
+);
+const effect: fc.Arbitrary<AccessRule['effect']> = fc
+  .record({
+    access: fc.constantFrom('Allow' as const, 'Allow' as const, 'Deny' as const),
+    roles: fc.constantFrom<Role[][]>(['Viewer'], ['Auditor'], ['Viewer', 'Auditor']),
+    maxClassification: fc.option(fc.constantFrom(...ALL_CLASSES), { nil: undefined }),
+    redactFields: fc.subarray([
+      'payload.note',
+      'payload',
+      'payload.list[*]',
+      'payload.list[0]',
+      'context.ip',
+      'actor.userName',
+      'actor.serviceName',
+      'resource.resourceName',
+    ]),
+  })
+  .map(({ maxClassification, ...others }) => ({
+    ...others,
+    ...(maxClassification !== undefined && { maxClassification }),
+  }));
+const ruled = (rules: readonly Pick<AccessRule, 'conditions' | 'effect'>[]) =>
+  rules.map((rule, i) => ({
+    policyId: `p${i}`,
+    policyName: `p${i}`,
+    policyVersion: 1,
+    ruleId: `r${i}`,
+    ...rule,
+  }));
+const NAMES = ['actor.userName', 'actor.serviceName', 'resource.resourceName'];
+const hidingNames = fc.record({ redactFields: fc.subarray(NAMES, { minLength: 1 }) });
+const withClearance = (role: Role) =>
+  fc.constantFrom(...ALL_CLASSES).map((clearance) => ({ role, clearance }));
+/** Those that concern a reader: of Access policies, of Classification policies, or of both. */
+const access: fc.Arbitrary<AccessRules> = fc
+  .record({
+    roles: fc
+      .constantFrom<Role[][]>(['Viewer'], ['Viewer', 'Auditor'])
+      .chain((roles) => fc.tuple(...roles.map(withClearance))),
+    ceiling: fc.constantFrom('Secret' as const, ...ALL_CLASSES),
+    rules: fc.array(fc.record({ conditions, effect }), { maxLength: 4 }).map(ruled),
+    classifying: fc.array(fc.record({ conditions, effect: hidingNames }), { maxLength: 2 }).map(ruled),
+  })
+  .filter(({ rules, classifying }) => rules.length + classifying.length > 0);
+
+const byClearance: fc.Arbitrary<IndexSight> = fc.constantFrom(
   { visible: ALL_CLASSES, whole: ALL_CLASSES },
   { visible: ALL_CLASSES, whole: ALL_CLASSES.slice(0, 3) },
   { visible: ALL_CLASSES.slice(0, 3), whole: ALL_CLASSES.slice(0, 2) },
   { visible: ALL_CLASSES.slice(0, 3), whole: ALL_CLASSES.slice(0, 1) },
+);
+const sight: fc.Arbitrary<IndexSight> = fc.oneof(
+  byClearance,
+  access.map((rules) => ({ ...indexSightOf(clearanceWithoutRules(rules)), access: rules })),
 );
 const step: fc.Arbitrary<OrderStep> = fc.record({
   field: fc.constantFrom('timestamp' as const, 'eventId' as const, 'action' as const),

@@ -37,8 +37,8 @@ export function expectedOf(events: readonly QueriedEvent[], asked: Partial<Quest
   const { query, filters, sight, order } = questionOf(asked);
   const steps = order === 'Relevance' ? [] : order;
   return events
-    .filter(({ classification }) => sight.visible.includes(classification))
-    .map((event) => seenBy(event, sight))
+    .filter(({ classification }) => sight.access !== undefined || sight.visible.includes(classification))
+    .flatMap((event) => seenBy(event, sight) ?? [])
     .filter((event) => passes(filters, event) && matches(query, event))
     .sort((a, b) => compareBy(steps, a, b));
 }

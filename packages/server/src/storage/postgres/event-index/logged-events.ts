@@ -3,6 +3,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { blobOrNone, numberOf, readOr } from '../../rows/columns.ts';
+import { decidedBy } from '../../rows/stored-content.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
@@ -12,7 +13,7 @@ export interface LoggedRow extends EventRow {
   readonly stored: Row;
 }
 
-const COLUMNS = `${CHECKED_COLUMNS}, entries.tenant_id,
+const COLUMNS = `${CHECKED_COLUMNS}, entries.tenant_id, ${decidedBy('tenant_id')},
   (SELECT stream_id FROM streams WHERE streams.tenant_id = entries.tenant_id AND first_index <= entries.leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 /** Of the texts of an event. */

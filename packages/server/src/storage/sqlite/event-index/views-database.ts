@@ -12,7 +12,7 @@ export const VIEWS_FILE = 'views.db';
 /** "Tviw": tells the file from any other SQLite database. */
 const APPLICATION_ID = 0x54766977;
 /** Of the tables, and of what is in them. */
-const INDEX_VERSION = 9;
+const INDEX_VERSION = 10;
 const PAGE_BYTES = 4096;
 const CACHE_KIB = 16 * 1024;
 const BUSY_TIMEOUT_MS = 5000;
