@@ -17,6 +17,7 @@ import { streamSealClaims } from './stream-seals.ts';
 import { tenantClaims } from './tenants.ts';
 import { treeClaims } from './tree.ts';
 import { treeProofClaims } from './tree-proofs.ts';
+import { violationClaims } from './violations.ts';
 import { workClaims } from './work.ts';
 import { workTurnClaims } from './work-turns.ts';
 
@@ -40,4 +41,5 @@ export const ALL_CLAIMS = [
   workTurnClaims,
   followClaims,
   causedJobClaims,
+  violationClaims,
 ].flatMap((claims) => Object.entries(claims));

@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import type { LogBehind, FollowStep } from '../../followers/follow-store.ts';
+import type { RecordKind } from '../../records/records.ts';
 import type { NewJob } from '../../work/jobs.ts';
 import type { Storage } from '../storage.ts';
 import { append, type Claims, draftOf, openWith, request } from './claims.ts';
+import { changeOf, nextVersion, recordOf } from './records.ts';
 import { jobOf, WISH } from './work.ts';
 
 async function log(storage: Storage, tenant: string, count: number): Promise<void> {
@@ -12,8 +14,8 @@ async function log(storage: Storage, tenant: string, count: number): Promise<voi
   await append(storage, request(tenant, drafts));
 }
 
-async function behind({ follows }: Storage, name = 'watcher'): Promise<LogBehind[]> {
-  const logs = await follows.behind(name, 10);
+async function behind({ follows }: Storage, name = 'watcher', having?: RecordKind): Promise<LogBehind[]> {
+  const logs = await follows.behind(name, 10, having);
   return logs.toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1));
 }
 
@@ -93,4 +95,47 @@ export const followClaims: Claims = {
     assert.deepEqual(await follows.advance('watcher', [step('acme', 1, 2)]), [true]);
     assert.deepEqual(await behind(storage), []);
   },
+
+  'a follower of tenants with records of a kind learns of no other log, and of theirs from the beginning':
+    async (place) => {
+      const ofPolicies = (storage: Storage) => behind(storage, 'watcher', 'Policy');
+      const policy = recordOf('acme', { kind: 'Policy' });
+      {
+        await using storage = await openWith(place, 'acme', 'other', 'third');
+        await storage.follows.begin('watcher', 'Beginning');
+        await log(storage, 'acme', 2);
+        await log(storage, 'third', 1);
+        await append(storage, changeOf([recordOf('other')]));
+        assert.deepEqual(await ofPolicies(storage), []);
+        await append(storage, changeOf([policy]));
+        const first = [{ tenant: 'acme', nextIndex: 0, endIndex: 3 }];
+        assert.deepEqual(await ofPolicies(storage), first);
+        assert.deepEqual(await ofPolicies(storage), first, 'until it has moved');
+        assert.deepEqual(await storage.follows.advance('watcher', [step('acme', 0, 3)]), [true]);
+        await log(storage, 'other', 1);
+        assert.deepEqual(await ofPolicies(storage), []);
+        await append(storage, changeOf([nextVersion(policy, { state: 'Deleted' })]));
+        await append(storage, changeOf([recordOf('other', { kind: 'Policy' })]));
+        assert.deepEqual(await ofPolicies(storage), [
+          { tenant: 'acme', nextIndex: 3, endIndex: 4 },
+          { tenant: 'other', nextIndex: 0, endIndex: 3 },
+        ]);
+        assert.equal((await storage.follows.behind('watcher', 1, 'Policy')).length, 1);
+      }
+      await using storage = await place.open();
+      await storage.follows.begin('watcher', 'Beginning');
+      const known = [
+        { tenant: 'acme', nextIndex: 3, endIndex: 4 },
+        { tenant: 'other', nextIndex: 0, endIndex: 3 },
+      ];
+      assert.deepEqual(await ofPolicies(storage), known);
+      // Its entries before the restart are older than all that is read now.
+      await append(storage, changeOf([recordOf('third', { kind: 'Policy' })]));
+      const third = { tenant: 'third', nextIndex: 0, endIndex: 2 };
+      assert.deepEqual(await ofPolicies(storage), [...known, third]);
+      const steps = [step('acme', 3, 4), step('other', 0, 2), step('third', 0, 2)];
+      assert.deepEqual(await storage.follows.advance('watcher', steps), [true, true, true]);
+      assert.deepEqual(await ofPolicies(storage), [{ tenant: 'other', nextIndex: 2, endIndex: 3 }]);
+      assert.deepEqual(await behind(storage), [{ tenant: 'other', nextIndex: 2, endIndex: 3 }]);
+    },
 };

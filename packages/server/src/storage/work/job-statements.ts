@@ -1,6 +1,8 @@
-// The statements about jobs, in SQL that both backends support. `now` is the backend's clock in milliseconds, so that
+// The statements about work: jobs, positions and violations, in SQL that both backends support. `now` is the backend's clock in milliseconds, so that
 // leases do not depend on the clocks of nodes. Statements that change several rows run in the order of their keys, so
 // that nodes do not deadlock.
+
+import { violationStatements } from './violation-statements.ts';
 
 /** The differences between backends. */
 export interface Dialect<S> {
@@ -12,6 +14,8 @@ export interface Dialect<S> {
   readonly skipLocked: string;
   /** Whether this transaction has a lane alone until its end, by kind, tenant and lane; undefined: there is one writer. */
   readonly lockLane: string | undefined;
+  /** An expression: whether a column has one of the texts in a JSON list; true where the list is NULL. */
+  readonly oneOf: (column: string, list: string) => string;
   readonly prepare: (text: string) => S;
 }
 
@@ -30,7 +34,13 @@ function inTurn(column: string, of: string, from: number): string {
 }
 
 export function jobStatements<S>(dialect: Dialect<S>) {
-  return { ...enqueueing(dialect), ...reading(dialect), ...claiming(dialect), ...ending(dialect) };
+  return {
+    ...enqueueing(dialect),
+    ...reading(dialect),
+    ...claiming(dialect),
+    ...ending(dialect),
+    ...violationStatements(dialect),
+  };
 }
 
 export type JobStatements<S> = ReturnType<typeof jobStatements<S>>;

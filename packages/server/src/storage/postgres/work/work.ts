@@ -1,10 +1,12 @@
 // Work on PostgreSQL: jobs are stored beside the log, and every node claims from the same tables.
 
+import type { ViolationStore } from '../../../alerts/violations.ts';
 import { callsHere } from '../../../runtime/calls.ts';
 import type { WorkStore } from '../../../work/jobs.ts';
 import { jobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope } from '../../work/job-database.ts';
 import { JobTables } from '../../work/job-tables.ts';
+import { ViolationTables, violationStoreOn } from '../../work/violation-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
 import {
   ALL_TENANTS,
@@ -23,11 +25,17 @@ export const JOB_STATEMENTS = jobStatements<Statement>({
   skipLocked: ' FOR UPDATE SKIP LOCKED',
   lockLane: `SELECT pg_try_advisory_xact_lock(
     hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,
+  oneOf: (column, list) =>
+    `(${list}::text IS NULL OR ${column} = ANY (ARRAY(SELECT jsonb_array_elements_text(${list}::jsonb))))`,
   prepare: statement,
 });
 
 export function createWorkStore(database: Database): WorkStore {
   return workStoreOn(callsHere(new JobTables(jobsIn(database))));
+}
+
+export function createViolationStore(database: Database): ViolationStore {
+  return violationStoreOn(callsHere(new ViolationTables(jobsIn(database))));
 }
 
 export function jobsIn(database: Database): JobDatabase<Statement> {

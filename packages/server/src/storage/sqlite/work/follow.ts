@@ -5,6 +5,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { LogBehind, FollowStep } from '../../../followers/follow-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
+import type { RecordKind } from '../../../records/records.ts';
 import type { JobTables } from '../../work/job-tables.ts';
 import { advanceBy } from '../../work/positions.ts';
 import type { WorkDatabase } from './work-database.ts';
@@ -23,12 +24,15 @@ const ENDS = `SELECT tenant_id, (SELECT max(leaf_index) + 1 FROM entries WHERE e
 const GROWN = `SELECT tenant_id, end_index FROM (SELECT tenant, max(leaf_index) + 1 AS end_index FROM entries
   WHERE id > ? AND id <= ? GROUP BY tenant) JOIN tenants USING (tenant)`;
 
+const HAVING = 'SELECT DISTINCT tenant_id FROM records JOIN tenants USING (tenant) WHERE kind = ?';
+
 export class Follows {
   readonly #journal: DatabaseSync;
   readonly #work: WorkDatabase;
   readonly #tables: JobTables<StatementSync>;
   readonly #newest: StatementSync;
   readonly #grown: StatementSync;
+  readonly #having: StatementSync;
   readonly #followings = new Map<string, Following>();
 
   constructor(journal: DatabaseSync, work: WorkDatabase, tables: JobTables<StatementSync>) {
@@ -37,6 +41,7 @@ export class Follows {
     this.#tables = tables;
     this.#newest = journal.prepare('SELECT coalesce(max(id), 0) AS id FROM entries');
     this.#grown = journal.prepare(GROWN);
+    this.#having = journal.prepare(HAVING);
   }
 
   async begin(name: string, from: 'Beginning' | 'End'): Promise<void> {
@@ -51,11 +56,14 @@ export class Follows {
     this.#followings.set(name, { entry, behind, positions });
   }
 
-  behind(name: string, max: number): LogBehind[] {
+  behind(name: string, max: number, having?: RecordKind): LogBehind[] {
     const following = this.#followings.get(name);
     if (following === undefined) throw new Error(`the follower ${name} has not begun`);
     const newest = this.#newestEntry();
     const { behind, positions } = following;
+    // Read after the newest entry: the log of a tenant that gets its first record later grows behind that one.
+    const tenants = having && new Set(this.#having.all(having).map((row) => textIn(row, 'tenant_id')));
+    if (tenants?.size === 0) following.entry = newest;
     if (newest > following.entry) {
       for (const [tenant, endIndex] of endsIn(this.#grown.all(following.entry, newest))) {
         const nextIndex = positions.get(tenant) ?? 0;
@@ -63,7 +71,8 @@ export class Follows {
       }
       following.entry = newest;
     }
-    return [...behind.values()].slice(0, max);
+    const logs = [...behind.values()];
+    return (tenants === undefined ? logs : logs.filter(({ tenant }) => tenants.has(tenant))).slice(0, max);
   }
 
   async advance(name: string, steps: readonly FollowStep[]): Promise<boolean[]> {

@@ -1,4 +1,4 @@
-// work.db of a data directory: jobs, and the positions of followers. It is separate from journal.db, since it is
+// work.db of a data directory: jobs, the positions of followers, and violations. It is separate from journal.db, since it is
 // written for every step of a job, and none of it is evidence. Every commit is on the disk before it returns.
 
 import { existsSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { jobStatements, type JobStatements, jobTables } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
 import { valuesOf, valuesOfFailure } from '../../work/job-tables.ts';
+import { violationTables } from '../../work/violation-statements.ts';
 import { createFile, inTransaction } from '../connection/database.ts';
 import { isDamage } from '../fsck/damage.ts';
 
@@ -24,7 +25,10 @@ const CACHE_KIB = 16 * 1024;
 
 const TABLES = jobTables({ text: 'TEXT', number: 'INTEGER', bytes: 'BLOB', end: ' STRICT, WITHOUT ROWID' });
 /** Each is one step from the version before. */
-const MIGRATIONS: readonly string[] = [TABLES.join(';\n')];
+const MIGRATIONS: readonly string[] = [
+  TABLES.join(';\n'),
+  violationTables({ text: 'TEXT', number: 'INTEGER', end: ' STRICT, WITHOUT ROWID' }).join(';\n'),
+];
 
 export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
   readonly statements: JobStatements<StatementSync>;
@@ -48,6 +52,7 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
         orNow: (column) => `coalesce(${column}, now_ms())`,
         skipLocked: '',
         lockLane: undefined,
+        oneOf: (column, list) => `(${list} IS NULL OR ${column} IN (SELECT value FROM json_each(${list})))`,
         prepare: (text) => this.#db.prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
       });
     } catch (error) {
@@ -102,12 +107,15 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
       const set = this.#db.prepare(
         'INSERT OR REPLACE INTO positions (tenant_id, name, next_index) VALUES (?, ?, ?)',
       );
+      const forget = this.#db.prepare('DELETE FROM windows WHERE tenant_id = ?');
       const isNew = positions.size === 0 && from === 'End';
       // A row without a tenant marks the follower as known, even if it found no log.
       if (positions.size === 0) set.run('', name, 0);
       for (const [tenant, end] of ends) {
         // In a log that was put back, the follower continues from its end.
         if (!isNew && (positions.get(tenant) ?? 0) <= end) continue;
+        // What was counted in the entries that are gone counts no more.
+        forget.run(tenant);
         set.run(tenant, name, end);
         positions.set(tenant, end);
       }

@@ -5,6 +5,7 @@ import { serveCalls } from '../../../runtime/calls.ts';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createSteadyTime } from '../../../runtime/steady-time.ts';
 import { openJournalForReading } from '../connection/database.ts';
+import { ViolationTables } from '../../work/violation-tables.ts';
 import { Follows } from './follow.ts';
 import { JobTablesWithOutbox } from './outbox.ts';
 import { WorkDatabase } from './work-database.ts';
@@ -21,7 +22,12 @@ if (isAlone) database.release();
 const journal = openJournalForReading(directory);
 const jobs = new JobTablesWithOutbox({ directory, journal, database });
 
-serveCalls({ jobs, follows: new Follows(journal, database, jobs) }, () => {
+const parts = {
+  jobs,
+  follows: new Follows(journal, database, jobs),
+  violations: new ViolationTables(database),
+};
+serveCalls(parts, () => {
   journal.close();
   database[Symbol.dispose]();
 });

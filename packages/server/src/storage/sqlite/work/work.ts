@@ -1,11 +1,13 @@
 // Work in work.db: in a separate thread in the service, in this thread for the command line.
 
+import type { ViolationStore } from '../../../alerts/violations.ts';
 import type { FollowStore } from '../../../followers/follow-store.ts';
 import { type CallMessage, callsHere, callsTo } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
 import { createSteadyTime } from '../../../runtime/steady-time.ts';
 import { threadsBeside } from '../../../runtime/thread.ts';
 import type { WorkStore } from '../../../work/jobs.ts';
+import { ViolationTables, violationStoreOn } from '../../work/violation-tables.ts';
 import { workStoreOn } from '../../work/work-store.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { Follows } from './follow.ts';
@@ -29,6 +31,7 @@ export interface OpenWork extends AsyncDisposable {
   readonly opened: Promise<unknown>;
   readonly store: WorkStore;
   readonly follows: FollowStore;
+  readonly violations: ViolationStore;
 }
 
 /** The journal must exist. Throws StartError, or rejects `opened`. */
@@ -43,6 +46,7 @@ function inThread({ directory, exclusive, onFatal }: WorkOptions): OpenWork {
     opened: thread.opened,
     store: workStoreOn(callsTo(thread, 'jobs')),
     follows: callsTo<Follows>(thread, 'follows'),
+    violations: violationStoreOn(callsTo(thread, 'violations')),
     [Symbol.asyncDispose]: () => thread[Symbol.asyncDispose](),
   };
 }
@@ -56,6 +60,7 @@ function here({ directory, clock, exclusive }: WorkOptions): OpenWork {
     opened: Promise.resolve(),
     store: workStoreOn(callsHere(jobs)),
     follows: callsHere(new Follows(journal, database, jobs)),
+    violations: violationStoreOn(callsHere(new ViolationTables(database))),
     async [Symbol.asyncDispose]() {
       journal.close();
       database[Symbol.dispose]();

@@ -1,0 +1,157 @@
+// The follower that asks the rules of Alert policies about every new event. What they raise is stored with the position in the log,
+// so an event raises each alert once, over restarts and nodes. Logs without such a policy are not read.
+
+import type { TenantId } from '@tallystick/contract';
+import { decodeEntry, EvidenceError, isNotice } from '@tallystick/evidence';
+import { readFacts } from '../events/show.ts';
+import { storedFacts } from '../events/facts.ts';
+import type { FollowStep, FollowStore, LogBehind } from '../followers/follow-store.ts';
+import type { FollowerTurn, FollowerWork, SetAside } from '../followers/follower-work.ts';
+import { POLICY_KIND } from '../policies/policy.ts';
+import type { RecordReader } from '../records/records.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { pausesBy } from '../runtime/pause.ts';
+import type { StoredEvent } from '../streams/log.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { type AlertPolicies, type AlertPoliciesParts, readAlertPolicies } from './alert-policies.ts';
+import { type AlertMatch, raiseAlerts, windowKeysOf } from './raise-alerts.ts';
+import type { ViolationStore } from './violations.ts';
+
+export interface AlertParts extends AlertPoliciesParts {
+  readonly follows: FollowStore;
+  readonly violations: ViolationStore;
+  readonly records: Pick<RecordReader, 'version'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
+  readonly nextId: () => string;
+  readonly telemetry: Pick<Telemetry, 'error'>;
+}
+
+/** Its positions are kept under it. */
+const NAME = 'Alerts';
+/** How many logs are taken in a turn, and how much of each. */
+const LOGS_MAX = 100;
+const PORTION = 500;
+const PORTION_BYTES = 4 * 1024 * 1024;
+/** Stored in one commit: after so many, the rest of a portion is left to the next turn. */
+const MATCHES_MAX = 2000;
+const TENANTS_KEPT_MAX = 1000;
+
+export class AlertFollower implements FollowerWork {
+  readonly #parts: AlertParts;
+  #begun: Promise<void> | undefined;
+  /** Of the state `#version` of all records. */
+  #policies = new Map<TenantId, AlertPolicies>();
+  #version: unknown;
+
+  constructor(parts: AlertParts) {
+    this.#parts = parts;
+  }
+
+  async turn(): Promise<FollowerTurn> {
+    const { follows } = this.#parts;
+    this.#begun ??= follows.begin(NAME, 'Beginning');
+    await this.#begun.catch((error: unknown) => {
+      this.#begun = undefined;
+      throw error;
+    });
+    const behind = await follows.behind(NAME, LOGS_MAX, POLICY_KIND);
+    if (behind.length === 0) return { isMore: false, taken: 0, setAside: [] };
+    await this.#lookForChanges();
+    const setAside: SetAside[] = [];
+    const steps = await this.#stepsOf(behind, setAside);
+    const moved = await follows.advance(NAME, steps);
+    let taken = 0;
+    for (const [i, { nextIndex, endIndex }] of steps.entries()) if (moved[i]) taken += endIndex - nextIndex;
+    const ends = new Map(behind.map(({ tenant, endIndex }) => [tenant, endIndex]));
+    const isMore =
+      behind.length === LOGS_MAX || steps.some(({ tenant, endIndex }) => endIndex < ends.get(tenant)!);
+    return { isMore, taken, setAside };
+  }
+
+  /** After `behind`: whoever reads the records now gets all whose notices are in those entries. */
+  async #lookForChanges(): Promise<void> {
+    const version = await this.#parts.records.version();
+    if (version !== this.#version || this.#policies.size > TENANTS_KEPT_MAX) this.#policies = new Map();
+    this.#version = version;
+  }
+
+  /** A log that cannot be read holds up no other; where none can, the next turn waits. */
+  async #stepsOf(behind: readonly LogBehind[], setAside: SetAside[]): Promise<FollowStep[]> {
+    const steps: FollowStep[] = [];
+    let failure: unknown;
+    for (const log of behind) {
+      try {
+        steps.push(await this.#stepOf(log, setAside));
+      } catch (error) {
+        failure = error;
+        this.#parts.telemetry.error('alerts of a tenant are not raised', error, { tenant: log.tenant });
+      }
+    }
+    if (steps.length === 0) throw failure;
+    return steps;
+  }
+
+  async #stepOf(log: LogBehind, setAside: SetAside[]): Promise<FollowStep> {
+    const { tenant, nextIndex, endIndex } = log;
+    const policies = await this.#policiesOf(log);
+    const first = policies.firstIndex(nextIndex) ?? endIndex;
+    if (first > nextIndex) return { tenant, nextIndex, endIndex: Math.min(first, endIndex) };
+    const end = Math.min(endIndex, nextIndex + PORTION);
+    const { log: reader, violations, nextId, clock } = this.#parts;
+    const events = await reader
+      .forTenant(tenant)
+      .events(nextIndex, end, PORTION, { bytesMax: PORTION_BYTES });
+    const matches: AlertMatch[] = [];
+    const taken: StoredEvent[] = [];
+    const pause = pausesBy(this.#parts.clock);
+    for (const event of events) {
+      matches.push(...matchesOf(tenant, event, policies, setAside));
+      taken.push(event);
+      if (matches.length >= MATCHES_MAX) break;
+      await pause();
+    }
+    const step = { tenant, nextIndex, endIndex: nextIndex + taken.length };
+    if (matches.length === 0) return step;
+    const keys = windowKeysOf(matches);
+    const windows = keys.length === 0 ? [] : await violations.forTenant(tenant).windows(keys);
+    const untilMs = decodeEntry(taken.at(-1)!.entry).receivedAtMs;
+    return { ...step, alerts: raiseAlerts(matches, windows, untilMs, { nextId, nowMs: clock.now() }) };
+  }
+
+  async #policiesOf({ tenant, nextIndex }: LogBehind): Promise<AlertPolicies> {
+    const known = this.#policies.get(tenant);
+    if (known !== undefined) return known;
+    const policies = await readAlertPolicies(tenant, nextIndex, this.#parts);
+    this.#policies.set(tenant, policies);
+    return policies;
+  }
+}
+
+/** An event without readable content matches nothing: it is purged, or verification reports it. */
+function matchesOf(
+  tenant: TenantId,
+  { entry: bytes, index, content, classification }: StoredEvent,
+  policies: AlertPolicies,
+  setAside: SetAside[],
+): AlertMatch[] {
+  const entry = decodeEntry(bytes);
+  if (isNotice(entry.kind) || content === undefined || !('texts' in content)) return [];
+  const { eventId, receivedAtMs } = entry;
+  const unread = (reason: string) => {
+    setAside.push({ tenantId: tenant, sequence: index + 1, reason });
+    return [];
+  };
+  const read = readFacts(content.texts, classification);
+  if ('fault' in read) return unread(read.fault);
+  try {
+    const facts = storedFacts(read, content.texts[1]);
+    return policies.matching(index, facts).flatMap((rule): AlertMatch[] => {
+      const group = rule.threshold && rule.groupOf(facts);
+      if (rule.threshold !== undefined && group === undefined) return [];
+      return [{ rule, eventId, receivedAtMs, classification, fields: rule.fieldsIn(facts), group }];
+    });
+  } catch (error) {
+    if (!(error instanceof EvidenceError)) throw error;
+    return unread(error.message);
+  }
+}

@@ -1,0 +1,196 @@
+// Lists what the rules of Alert policies have found, and lets callers note it. A violation tells of an event: who may not see that
+// event does not learn of the violation, and who may not see all that is behind it gets no paths and no values.
+
+import { type Answer, AuditError, ERRORS, type InputOf, type PolicyViolation } from '@tallystick/contract';
+import { decodeEntry, isNotice } from '@tallystick/evidence';
+import type { Call, OwnViolation, Received } from '../call.ts';
+import { storedFacts } from '../events/facts.ts';
+import { timeRangeFaults } from '../events/question.ts';
+import { readFacts } from '../events/show.ts';
+import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../paging.ts';
+import { isAtLeast } from '../access/roles.ts';
+import { ownClearance, sightOf, type Visibility } from '../policies/sight.ts';
+import { instant } from '../runtime/clock.ts';
+import type { LogReader } from '../streams/log.ts';
+import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
+
+export interface ViolationParts {
+  readonly violations: ViolationStore;
+  readonly log: Pick<LogReader, 'forTenant'>;
+  readonly cursors: Cursors;
+}
+
+/** Looked at together, where rules decide about each. */
+const PORTION = 200;
+
+interface SeenViolation {
+  readonly violation: StoredViolation;
+  /** Whether the reader sees all that is behind it. */
+  readonly isWhole: boolean;
+}
+
+export function createViolationOperations(parts: ViolationParts) {
+  const { violations } = parts;
+  const found = async (call: Call, violation: StoredViolation | undefined) => {
+    const seen = violation && (await seenBy(call, violation, parts));
+    if (seen === undefined) throw notFound();
+    return seen;
+  };
+  return {
+    'violations.list': {
+      perform: (call: Call, input: InputOf<'violations.list'>) => list(call, input, parts),
+      rules: ({ startTime, endTime }: Received['input']): OwnViolation[] =>
+        timeRangeFaults(startTime, endTime, 'startTime').map((detail) => ({ member: 'startTime', detail })),
+    },
+    async 'violations.get'(
+      call: Call,
+      { violationId }: InputOf<'violations.get'>,
+    ): Promise<Answer<'violations.get'>> {
+      const violation = await violations.forTenant(call.tenant!).find(violationId);
+      return { kind: 'Done', body: show(await found(call, violation)) };
+    },
+    async 'violations.acknowledge'(
+      call: Call,
+      { violationId, acknowledgement }: InputOf<'violations.acknowledge'>,
+    ): Promise<Answer<'violations.acknowledge'>> {
+      const ofTenant = violations.forTenant(call.tenant!);
+      await found(call, await ofTenant.find(violationId));
+      const noted = { by: call.caller!.name, comment: acknowledgement?.comment };
+      return {
+        kind: 'Done',
+        body: show(await found(call, await ofTenant.acknowledge(violationId, noted))),
+      };
+    },
+  };
+}
+
+async function list(
+  call: Call,
+  input: InputOf<'violations.list'>,
+  parts: ViolationParts,
+): Promise<Answer<'violations.list'>> {
+  const { policyId, severity, violationType, status, startTime, endTime } = input;
+  const { visible } = sightOf(call).index;
+  const isByRules = isDecidedByRules(call);
+  const filter: ViolationFilter = {
+    policyId,
+    severity,
+    violationType,
+    status,
+    fromMs: startTime === undefined ? undefined : Date.parse(startTime),
+    toMs: endTime === undefined ? undefined : Date.parse(endTime),
+    classification: visible,
+  };
+  const read = readPage(parts.cursors, call, input, isId);
+  const rows = await seenRows(call, filter, read, parts);
+  const { count, isExact } = isByRules
+    ? await countSeen(call, filter, parts)
+    : { count: await parts.violations.forTenant(call.tenant!).count(filter), isExact: true };
+  const { data, pagination } = read.page(rows, ({ violation }) => violation.violationId, count);
+  return {
+    kind: 'Done',
+    body: {
+      data: data.map(show),
+      pagination: isExact ? pagination : { ...pagination, totalRelation: 'AtLeast' },
+    },
+  };
+}
+
+/** Where rules decide about each, so many are counted. */
+const COUNTED_MAX = 1000;
+
+async function countSeen(call: Call, filter: ViolationFilter, parts: ViolationParts) {
+  const request = { way: 'Falling', beyond: undefined, limit: COUNTED_MAX + 1 } as const;
+  const rows = await parts.violations.forTenant(call.tenant!).list(filter, request);
+  const isExact = rows.length <= COUNTED_MAX;
+  let count = 0;
+  for (let at = 0; at < Math.min(rows.length, COUNTED_MAX); at += PORTION) {
+    call.deadline.throwIfPassed();
+    const seen = await Promise.all(
+      rows.slice(at, Math.min(at + PORTION, COUNTED_MAX)).map((each) => seenBy(call, each, parts)),
+    );
+    count += seen.filter((each) => each !== undefined).length;
+  }
+  return { count, isExact };
+}
+
+/** Whether Access rules say event by event what the reader may know of. */
+function isDecidedByRules(call: Call): boolean {
+  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
+}
+
+async function seenRows(
+  call: Call,
+  filter: ViolationFilter,
+  read: PageRead<string>,
+  parts: ViolationParts,
+): Promise<SeenViolation[]> {
+  const ofTenant = parts.violations.forTenant(call.tenant!);
+  const request = newestFirst(read);
+  const rows: SeenViolation[] = [];
+  for (let { beyond } = request; ; ) {
+    call.deadline.throwIfPassed();
+    const limit = isDecidedByRules(call) ? PORTION : request.limit;
+    const portion = await ofTenant.list(filter, { ...request, beyond, limit });
+    const seen = await Promise.all(portion.map((each) => seenBy(call, each, parts)));
+    rows.push(...seen.filter((each) => each !== undefined));
+    if (rows.length >= request.limit || portion.length < limit) return rows.slice(0, request.limit);
+    beyond = portion.at(-1)!.violationId;
+  }
+}
+
+/** Undefined: the reader may not know of it. */
+async function seenBy(
+  call: Call,
+  violation: StoredViolation,
+  { log }: ViolationParts,
+): Promise<SeenViolation | undefined> {
+  const sight = sightOf(call);
+  const { eventId, classification, highest } = violation;
+  let visibility: Visibility = sight.judge({ kind: 'Event', classification, facts: () => undefined });
+  if (sight.index.access !== undefined) {
+    const stored = await log.forTenant(call.tenant!).event(eventId, sight.index.visible);
+    if (stored === undefined || isNotice(decodeEntry(stored.entry).kind)) return undefined;
+    const { content } = stored;
+    visibility = sight.judge({
+      kind: 'Event',
+      classification: stored.classification,
+      facts() {
+        if (content === undefined || !('texts' in content)) return undefined;
+        const facts = readFacts(content.texts, stored.classification);
+        return 'fault' in facts ? undefined : storedFacts(facts, content.texts[1]);
+      },
+    });
+  }
+  const { extent, hiddenFields } = visibility;
+  if (extent === 'Invisible') return undefined;
+  const isCleared = isAtLeast(ownClearance(call), highest);
+  return { violation, isWhole: isCleared && extent === 'Whole' && hiddenFields.length === 0 };
+}
+
+function show({ violation, isWhole }: SeenViolation): PolicyViolation {
+  const { fields, groupKey, observedValue, threshold, acknowledged } = violation;
+  return {
+    violationId: violation.violationId,
+    kind: violation.kind,
+    eventId: violation.eventId,
+    policyId: violation.policyId,
+    policyName: violation.policyName,
+    policyVersion: violation.policyVersion,
+    ruleId: violation.ruleId,
+    violationType: violation.violationType,
+    severity: violation.severity,
+    detectedAt: instant(violation.detectedAtMs),
+    ...(isWhole && fields !== undefined && { fields: [...fields] }),
+    ...(isWhole && groupKey !== undefined && { groupKey }),
+    ...(observedValue !== undefined && { observedValue }),
+    ...(threshold !== undefined && { threshold }),
+    status: acknowledged === undefined ? 'Open' : 'Acknowledged',
+    ...(acknowledged !== undefined && { acknowledgedBy: acknowledged.by }),
+    ...(acknowledged?.comment !== undefined && { comment: acknowledged.comment }),
+  };
+}
+
+function notFound(): AuditError {
+  return new AuditError('VIOLATION_NOT_FOUND', ERRORS.VIOLATION_NOT_FOUND.meaning);
+}

@@ -1,0 +1,95 @@
+// Violations: what the rules of Alert policies have found, and the windows in which thresholds count. Both are made of the log
+// alone, and stored with the position of the follower that makes them. So each is made once; whoever has noted a violation is
+// stored with it. Nothing here is evidence: the events and the policies are.
+
+import type { AlertThreshold, Classification, PolicyViolation, TenantId } from '@tallystick/contract';
+import type { RowsRequest } from '../paging.ts';
+
+export interface NewViolation
+  extends Readonly<
+    Pick<
+      PolicyViolation,
+      | 'violationId'
+      | 'kind'
+      | 'policyId'
+      | 'policyName'
+      | 'policyVersion'
+      | 'ruleId'
+      | 'violationType'
+      | 'severity'
+    >
+  > {
+  /** Of a threshold, the one that crossed it. */
+  readonly eventId: string;
+  readonly classification: Classification;
+  /** The highest of the events behind it. */
+  readonly highest: Classification;
+  readonly fields: readonly string[] | undefined;
+  readonly groupKey: string | undefined;
+  readonly observedValue: number | undefined;
+  readonly threshold: AlertThreshold | undefined;
+  readonly detectedAtMs: number;
+}
+
+export interface StoredViolation extends NewViolation {
+  readonly tenant: TenantId;
+  /** Undefined: nobody has noted it yet. */
+  readonly acknowledged: ViolationNoted | undefined;
+}
+
+export interface ViolationNoted {
+  readonly by: string;
+  readonly comment: string | undefined;
+}
+
+/** One rule that counts, and one of the values that it counts by. */
+export interface WindowKey {
+  readonly ruleKey: string;
+  readonly groupKey: string;
+}
+
+/** Begins with the first match of its group. */
+export interface ThresholdWindow extends WindowKey {
+  readonly beginsAtMs: number;
+  /** The first moment behind it. */
+  readonly endsAtMs: number;
+  readonly count: number;
+  readonly highest: Classification;
+}
+
+/** What some entries of a log lead to. */
+export interface AlertChanges {
+  readonly violations: readonly NewViolation[];
+  /** New ones, and those that have counted on. */
+  readonly windows: readonly ThresholdWindow[];
+  /** Windows that ended before this moment, or at it, count no more. */
+  readonly nowMs: number;
+}
+
+export interface ViolationFilter {
+  readonly policyId?: readonly string[] | undefined;
+  readonly severity?: readonly string[] | undefined;
+  readonly violationType?: readonly string[] | undefined;
+  readonly status?: readonly PolicyViolation['status'][] | undefined;
+  /** Inclusive, both. */
+  readonly fromMs?: number | undefined;
+  readonly toMs?: number | undefined;
+  /** Of the event. */
+  readonly classification: readonly Classification[];
+}
+
+/** Of one tenant. */
+export interface TenantViolations {
+  /** Those of the windows that there are. */
+  windows(keys: readonly WindowKey[]): Promise<ThresholdWindow[]>;
+  list(filter: ViolationFilter, request: RowsRequest): Promise<StoredViolation[]>;
+  /** Counted up to one more than a list's total is exact for. */
+  count(filter: ViolationFilter): Promise<number>;
+  find(violationId: string): Promise<StoredViolation | undefined>;
+  /** The first to note it is kept. Undefined if there is none. */
+  acknowledge(violationId: string, noted: ViolationNoted): Promise<StoredViolation | undefined>;
+}
+
+export interface ViolationStore {
+  forTenant(tenant: TenantId): TenantViolations;
+}
