@@ -78,6 +78,8 @@ export interface OperationParts {
   readonly streams?: Omit<OperationsOf<'streams' | 'checkpoints' | 'log'>, 'streams.listEvents'>;
   readonly apiKeys?: OperationsOf<'apiKeys'>;
   readonly tenants?: OperationsOf<'tenants'>;
+  readonly policies?: OperationsOf<'policies'>;
+  readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
   readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 }
@@ -88,6 +90,8 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.streams,
     ...parts.apiKeys,
     ...parts.tenants,
+    ...parts.policies,
+    ...parts.violations,
     ...parts.admin,
     ...parts.status,
     'health.get': async () => healthAnswer(await health.report()),

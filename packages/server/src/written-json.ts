@@ -42,6 +42,11 @@ export function asWritten(text: string): Record<string, unknown> {
   return new WrittenJson(text) as object as Record<string, unknown>;
 }
 
+/** The object that stands for itself or for its text, to look into. */
+export function readWritten(value: Record<string, unknown>): Record<string, unknown> {
+  return value instanceof WrittenJson ? (value.toJSON() as Record<string, unknown>) : value;
+}
+
 /** As JSON.stringify has it, but each object that is there as its text is that text. */
 export function writeJson(value: unknown): string {
   const texts: string[] = [];

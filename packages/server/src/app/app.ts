@@ -18,6 +18,7 @@ import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
 import { bindOperations, boundOperation, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
+import { requestClearanceOf } from '../policies/repeat-clearance.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
 import type { HttpServer } from '../protocols/http/http-server.ts';
@@ -97,6 +98,7 @@ export async function createApp(
   built.use(scrubber);
   const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
   built.use(store.indexFollower);
+  built.use(store.alertFollower);
   built.use(store.workers);
   built.use(sequencer);
   built.use(largeBodies);
@@ -136,13 +138,16 @@ function gatewayOn(
     authenticate:
       overrides.authenticate ?? createAuthenticate({ keys: access.keys, uses: keyUses, tokens, clock }),
     tenancy,
-    answerOnce: createAnswerOnce({
-      find: (tenant, operation, key) =>
-        boundOperation(operations, operation).keyKeptWith === 'Job'
-          ? findJobKey(storage.work, tenant, operation, key, steadyNowMs())
-          : storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
-      tenant: async (tenant) => (await ownerNamed(tenant, access.tenants))?.tenantRecord,
-    }),
+    answerOnce: createAnswerOnce(
+      {
+        find: (tenant, operation, key) =>
+          boundOperation(operations, operation).keyKeptWith === 'Job'
+            ? findJobKey(storage.work, tenant, operation, key, steadyNowMs())
+            : storage.log.forTenant(tenant).usedKey(operation, key, steadyNowMs()),
+        tenant: async (tenant) => (await ownerNamed(tenant, access.tenants))?.tenantRecord,
+      },
+      requestClearanceOf,
+    ),
     validate,
     operations,
   };

@@ -10,7 +10,17 @@ import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function startLoops(
-  { storage, sequencer, checkpointer, witnessing, keyUses, indexFollower, workers, steadyNowMs }: Store,
+  {
+    storage,
+    sequencer,
+    checkpointer,
+    witnessing,
+    keyUses,
+    indexFollower,
+    alertFollower,
+    workers,
+    steadyNowMs,
+  }: Store,
   { config, clock, random, telemetry }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
@@ -27,6 +37,7 @@ export function startLoops(
   witnessing?.start();
   keyUses.start();
   indexFollower.start();
+  alertFollower.start();
   workers.start();
   return loops;
 }

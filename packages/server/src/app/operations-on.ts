@@ -1,6 +1,6 @@
 // The operations of a service, on the store that keeps its data.
 
-import { asJson, EventDraft, operationNamed, type TenantId } from '@tallystick/contract';
+import { asJson, EventDraft, operationNamed, PolicyTrial, type TenantId } from '@tallystick/contract';
 import { createKeyOperations } from '../access/key-operations.ts';
 import { createTenantOperations } from '../access/tenant-operations.ts';
 import { createDeadLetters, letterCounts } from '../admin/dead-letters.ts';
@@ -8,10 +8,14 @@ import { projectionsOf } from '../admin/projections.ts';
 import { createRebuild } from '../admin/rebuild.ts';
 import { createStatusOperations, type StatusParts } from '../admin/status.ts';
 import { readBuild } from '../config/build.ts';
-import { createEvents } from '../events/events.ts';
+import { createEvents, type EventParts, readingOf } from '../events/events.ts';
+import { createPolicyImpact } from '../events/policy-impact.ts';
+import { isPolicyInUse } from '../events/policy-use.ts';
 import { createCursors } from '../gateway/cursors.ts';
 import { createRules } from '../gateway/validate.ts';
 import { messageFor } from '../gateway/violations.ts';
+import { createViolationOperations } from '../alerts/violation-operations.ts';
+import { createPolicyOperations } from '../policies/policy-operations.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -40,21 +44,28 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     streams: createStreams(reading),
     apiKeys: keyOperations(store, reading, surroundings),
     tenants: tenantOperations(store, reading, surroundings),
+    policies: policyOperations(store, reading, surroundings),
+    violations: createViolationOperations({ ...reading, violations: store.storage.violations }),
     admin: adminOperations(store, reading, surroundings),
   };
 }
 
 type Reading = Omit<StreamsParts, 'clock'>;
 
-function eventOperations(
-  { storage, sequencer, tenancy }: Store,
+function eventOperations(store: Store, reading: Reading, surroundings: Surroundings) {
+  return createEvents(eventParts(store, reading, surroundings));
+}
+
+function eventParts(
+  { storage, sequencer, tenancy, access }: Store,
   reading: Reading,
   { config, clock, random, nextId, telemetry, validate }: Surroundings,
-) {
+): EventParts {
   const batch = operationNamed('events.ingestBatch');
-  return createEvents({
+  return {
     ...reading,
     index: storage.index,
+    policies: access.policies,
     sequencer,
     tenancy,
     clock,
@@ -63,6 +74,24 @@ function eventOperations(
     fields: { violations: createRules(asJson(EventDraft)), message: messageFor },
     validateEnvelope: (received) => validate(batch, received),
     requireActorIdentity: config.events.requireActorIdentity,
+  };
+}
+
+function policyOperations(store: Store, reading: Reading, surroundings: Surroundings) {
+  const { access, tenancy } = store;
+  const { clock, nextId, telemetry } = surroundings;
+  return createPolicyOperations({
+    policies: access.policies,
+    change: access.change,
+    tenancy,
+    isInUse: (call, { policyId }) => isPolicyInUse(call, policyId, store.storage.index),
+    schemaFaults: createRules(asJson(PolicyTrial)),
+    measureImpact: createPolicyImpact(readingOf(eventParts(store, reading, surroundings))),
+    cursors: reading.cursors,
+    steadyNowMs: store.steadyNowMs,
+    clock,
+    nextId,
+    telemetry,
   });
 }
 

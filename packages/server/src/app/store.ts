@@ -14,7 +14,6 @@ import { rebuildWork } from '../admin/rebuild.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { indexEventWork } from '../events/index-event-work.ts';
-import { createFollower, type Follower } from '../followers/follower.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -56,12 +55,13 @@ import { createWorkers, type Workers } from '../work/workers.ts';
 import { nodeName } from './node-name.ts';
 import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
+import { type Followers, followersOn } from './followers-on.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
 /** Appending counts as busy for this long after a pool had to wait for the previous one. */
 const PRESSED_MS = 100;
 
-export interface Store {
+export interface Store extends Followers {
   readonly storage: LateStorage;
   readonly anchor: LateAnchor;
   readonly signing: Signing;
@@ -74,8 +74,6 @@ export interface Store {
   readonly access: Access;
   readonly tenancy: Tenancy;
   readonly keyUses: KeyUses;
-  /** Keeps the index of events up to date with the log. */
-  readonly indexFollower: Follower;
   /** Run the jobs. */
   readonly workers: Workers;
   /** This process among others on the same store. */
@@ -116,27 +114,26 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     onWanted: () => membership.tell('CheckpointWanted'),
     elsewhere: membership,
   });
-  const indexFollower = createFollower({
-    name: 'the index of events',
-    work: storage.index,
-    clock,
-    random,
-    telemetry,
-    isPressed: () => sequencer.figures().pressedMsAgo < PRESSED_MS,
-  });
+  const access = accessOn(storage, signing, (request) => sequencer.append(request), surroundings);
+  const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
+  const followers = followersOn(storage, access.access.policies, isPressed, surroundings);
+  const wakeFollowers = () => {
+    followers.indexFollower.wake();
+    followers.alertFollower.wake();
+  };
   const sequencer = createSequencer({
     writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),
     clock,
     steadyNowMs,
     refusalOf: (tenant) => checkpointer.refusalOf(tenant),
     onCommitted() {
-      indexFollower.wake();
+      wakeFollowers();
       membership.tell('Appended');
     },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
   function onNews(news: News | 'Gained'): void {
-    if (news === 'Appended' || news === 'Gained') indexFollower.wake();
+    if (news === 'Appended' || news === 'Gained') wakeFollowers();
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
@@ -147,8 +144,8 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     sequencer,
     checkpointer,
     ...witnesses,
-    ...accessOn(storage, signing, sequencer, surroundings),
-    indexFollower,
+    ...access,
+    ...followers,
     workers: workersOn(storage, signing, surroundings),
     membership,
     steadyNowMs,
@@ -172,11 +169,10 @@ function workersOn(
 function accessOn(
   storage: LateStorage,
   signing: Signing,
-  sequencer: Sequencer,
+  append: (request: AppendRequest) => ReturnType<Sequencer['append']>,
   { config, clock, random, nextId, telemetry }: Surroundings,
 ): Pick<Store, 'access' | 'tenancy' | 'keyUses'> {
   const { records, tenants } = storage;
-  const append = (request: AppendRequest) => sequencer.append(request);
   const provide = (tenantId: string) => tenancy.provide(tenantId);
   const logOrigin = () => storage.logOrigin;
   const parts = { records, tenants, signing, logOrigin, append, provide, clock, random, nextId, telemetry };

@@ -8,8 +8,12 @@ import { foreignTenant } from '../access/foreign-tenant.ts';
 import { higher, isClassification } from '../access/roles.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received, receivedMember } from '../call.ts';
+import { repeatClearanceOf, requestClearanceOf } from '../policies/repeat-clearance.ts';
 import { giveBack } from '../runtime/give-back.ts';
-import { pauseForOthers } from '../runtime/pause.ts';
+import { pauseForOthers, pausesBy } from '../runtime/pause.ts';
+import type { Decision } from '../policies/decide.ts';
+import type { RepeatClearance } from '../repeats.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Draft, DraftOutcome, UsedIdempotencyKey } from '../streams/log.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import { openBatch, type ReceivedBatch, type ValidateEnvelope } from './batch-request.ts';
@@ -22,7 +26,7 @@ import {
   refusalOfWhole,
   RESULT_DETAILS_MAX,
 } from './batch-result.ts';
-import { acceptanceOf, draftsOf } from './draft.ts';
+import { type Acceptance, acceptanceOf, decisionOn, draftsOf } from './draft.ts';
 import { type IngestParts, tenantOf } from './ingest.ts';
 import {
   type EventRefusal,
@@ -82,9 +86,10 @@ export function createBatchIngest(parts: BatchParts) {
         return batchAnswer(call, notProcessed(known, sound.length), false);
       }
       const tenant = await tenantOf(call, parts.tenancy);
-      const acceptance = acceptanceOf(call, tenant);
+      const acceptance = acceptanceOf(call, tenant, acceptedAtMs);
       const texts = new PlainTexts(sound, acceptance, ids.uuid);
-      const drafts = draftsOf(sound, texts, acceptance, ids);
+      const decisions = await decideAll(sound, acceptance, clock);
+      const drafts = draftsOf(sound, texts, acceptance, ids, decisions);
       // Only a request with a key may have to be answered again, and read for that.
       if (call.once === undefined && received.text !== undefined) giveBack(received.text);
       const once =
@@ -98,7 +103,7 @@ export function createBatchIngest(parts: BatchParts) {
         );
       // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
-      const { clearance } = acceptance.caller;
+      const clearance = await clearanceFor(call, drafts, refusals, clock);
       const wanted = { tenant: tenant.tenantId, drafts, atomic: transactional, once, clearance };
       const result = await sequencer.append(wanted);
       texts.giveBack();
@@ -109,6 +114,32 @@ export function createBatchIngest(parts: BatchParts) {
     answerAgain,
     commitFindsKey: true as const,
   };
+}
+
+/** A key stands for the refused events too. */
+async function clearanceFor(
+  call: Call,
+  drafts: readonly Draft[],
+  refusals: ReadonlyMap<number, EventRefusal>,
+  clock: Clock,
+): Promise<RepeatClearance> {
+  return refusals.size > 0 ? requestClearanceOf(call) : repeatClearanceOf(call, drafts, clock);
+}
+
+/** Rules into the payload may take long. */
+async function decideAll(
+  events: readonly (ParsedEvent | PlainEvent)[],
+  acceptance: Acceptance,
+  clock: Pick<Clock, 'monotonicNs'>,
+): Promise<Decision[]> {
+  const decisions: Decision[] = [];
+  const pause = pausesBy(clock);
+  for (const event of events) {
+    decisions.push(decisionOn(event, acceptance));
+    const due = pause();
+    if (due !== undefined) await due;
+  }
+  return decisions;
 }
 
 interface Validation {

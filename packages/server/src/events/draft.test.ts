@@ -10,7 +10,7 @@ import { createTestValidateEvent, parsedEvent } from '../testing/test-validate-e
 import { CORRELATION, TENANT, testCall } from '../testing/test-call.ts';
 import { Fingerprints } from '../fingerprints.ts';
 import type { Draft } from '../streams/log.ts';
-import { acceptanceOf, draftOf } from './draft.ts';
+import { acceptanceOf, decisionOn, draftOf } from './draft.ts';
 
 const UUID = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
 const NEW_UUID = '00000000-0000-4000-8000-000000000000';
@@ -20,7 +20,9 @@ const ids = { nextId, uuid: () => NEW_UUID };
 
 const draft = (event: unknown, call = testCall(), tenant = TENANT) => {
   const fingerprints = new Fingerprints(tenant, call.caller!);
-  const made = draftOf(parsedEvent(validateEvent, event), acceptanceOf(call, tenant), ids, fingerprints);
+  const parsed = parsedEvent(validateEvent, event);
+  const acceptance = acceptanceOf(call, tenant, 0);
+  const made = draftOf(parsed, acceptance, decisionOn(parsed, acceptance), ids, fingerprints);
   fingerprints.finish();
   return made;
 };

@@ -8,7 +8,7 @@ import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
 import { Fingerprints } from '../fingerprints.ts';
-import { type Decider, deciderOf } from '../policies/decide.ts';
+import { type Decider, deciderOf, type Decision } from '../policies/decide.ts';
 import type { Draft } from '../streams/log.ts';
 import { parsedFacts, PlainFacts } from './facts.ts';
 import type { ParsedEvent } from './validate-event.ts';
@@ -22,6 +22,8 @@ export interface Acceptance {
   /** Of the request; undefined where it is no UUID, and then each event gets one of its own. */
   readonly correlationId: CorrelationId | undefined;
   readonly decide: Decider;
+  /** When it came. */
+  readonly nowMs: number;
 }
 
 /** The source of ids that the sender left out. */
@@ -30,7 +32,7 @@ export interface NewIds {
   readonly uuid: () => string;
 }
 
-export function acceptanceOf(call: Call, tenant: TenantRecord): Acceptance {
+export function acceptanceOf(call: Call, tenant: TenantRecord, nowMs: number): Acceptance {
   const { caller, correlation } = call;
   const { correlationIsGiven, correlationId } = correlation;
   assert(caller !== undefined, 'an event needs a caller, whose name it records');
@@ -39,18 +41,25 @@ export function acceptanceOf(call: Call, tenant: TenantRecord): Acceptance {
     caller,
     correlationId: !correlationIsGiven || isUuid(correlationId) ? correlationId : undefined,
     decide: deciderOf(tenant),
+    nowMs,
   };
+}
+
+export function decisionOn(event: ParsedEvent | PlainEvent, acceptance: Acceptance): Decision {
+  const { decide, correlationId, nowMs } = acceptance;
+  const facts = isPlain(event) ? new PlainFacts(event, correlationId) : parsedFacts(event, correlationId);
+  return decide(facts, nowMs);
 }
 
 /** Its fingerprint is there when those of the request are finished. */
 export function draftOf(
   event: ParsedEvent,
   acceptance: Acceptance,
+  { classification, retention, decidedBy }: Decision,
   ids: NewIds,
   fingerprints: Fingerprints,
 ): Draft {
   const { sent, timestamp, contentText } = event;
-  const { classification, retention } = acceptance.decide(parsedFacts(event));
   // Keys in the order of RFC 8785, which then finds nothing to sort.
   const facts = {
     action: sent.action,
@@ -68,6 +77,7 @@ export function draftOf(
     texts: [Buffer.from(canonicalJson(facts)), contentText],
     classification,
     retention,
+    decidedBy,
     sentFingerprint:
       sent.eventId === undefined
         ? undefined
@@ -81,12 +91,13 @@ export function draftsOf(
   texts: PlainTexts,
   acceptance: Acceptance,
   ids: NewIds,
+  decisions: readonly Decision[] = events.map((event) => decisionOn(event, acceptance)),
 ): Draft[] {
   const fingerprints = new Fingerprints(acceptance.tenant, acceptance.caller);
-  const drafts = events.map((event) =>
+  const drafts = events.map((event, i) =>
     isPlain(event)
-      ? plainDraft(event, texts, acceptance, ids, fingerprints)
-      : draftOf(event, acceptance, ids, fingerprints),
+      ? plainDraft(event, texts, decisions[i]!, ids, fingerprints)
+      : draftOf(event, acceptance, decisions[i]!, ids, fingerprints),
   );
   fingerprints.finish();
   return drafts;
@@ -95,11 +106,10 @@ export function draftsOf(
 function plainDraft(
   event: PlainEvent,
   texts: PlainTexts,
-  acceptance: Acceptance,
+  { classification, retention, decidedBy }: Decision,
   ids: NewIds,
   fingerprints: Fingerprints,
 ): Draft {
-  const { classification, retention } = acceptance.decide(new PlainFacts(event));
   const { eventId } = event;
   const contentText = texts.content(event);
   return {
@@ -108,6 +118,7 @@ function plainDraft(
     texts: [texts.facts(event, classification), contentText],
     classification,
     retention,
+    decidedBy,
     sentFingerprint: eventId === undefined ? undefined : plainFingerprint(fingerprints, event, contentText),
   };
 }

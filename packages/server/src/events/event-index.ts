@@ -1,7 +1,7 @@
 // The index of events: the port through which lists and searches find them. Every event is found as soon as it is stored,
 // unless the index is far behind; then `state` says so. The found events are read from the log itself, so that readers see what was hashed.
 
-import type { Aggregation, Aggregations, SearchFilters, TenantId } from '@tallystick/contract';
+import type { Aggregation, Aggregations, PolicyId, SearchFilters, TenantId } from '@tallystick/contract';
 import type { Query } from '../query/query.ts';
 import type { Direction } from '../paging.ts';
 import type { IndexSight } from '../policies/sight.ts';
@@ -31,6 +31,8 @@ export interface Question {
   readonly query: Query;
   readonly filters: SearchFilters;
   readonly sight: IndexSight;
+  /** Only events that this policy has decided about. */
+  readonly decidedBy?: PolicyId;
   /** Relevance: the best of the newest matches, on one page. */
   readonly order: readonly OrderStep[] | 'Relevance';
   readonly direction: Direction;

@@ -3,6 +3,7 @@
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Call } from '../call.ts';
 import type { Cursors } from '../paging.ts';
+import type { Policies } from '../policies/policies.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { Sequencer } from '../streams/append/sequencer.ts';
@@ -10,6 +11,7 @@ import type { ValidateEnvelope } from './batch-request.ts';
 import { createBatchIngest } from './batch.ts';
 import type { NewIds } from './draft.ts';
 import type { EventIndex } from './event-index.ts';
+import { createExplain } from './explain.ts';
 import { createGet } from './get.ts';
 import { createIngest } from './ingest.ts';
 import { createValidateEvent, type FieldRules } from './validate-event.ts';
@@ -32,15 +34,22 @@ export interface EventParts extends ProveParts {
   readonly requireActorIdentity: boolean;
   readonly cursors: Cursors;
   readonly index: EventIndex;
+  readonly policies: Pick<Policies, 'version'>;
+}
+
+/** What those need who show events that were found. */
+export function readingOf(parts: EventParts) {
+  return { ...parts, publishedOf: publishedOf(parts) };
 }
 
 export function createEvents(parts: EventParts) {
-  const readParts = { ...parts, publishedOf: publishedOf(parts) };
+  const readParts = readingOf(parts);
   const ingestParts = { ...parts, validateEvent: createValidateEvent(parts) };
   return {
     'events.ingest': createIngest(ingestParts),
     'events.ingestBatch': createBatchIngest(ingestParts),
     'events.get': createGet(readParts),
+    'events.explain': createExplain(readParts),
     'events.list': createList(readParts),
     'events.search': createSearch(readParts),
     'events.prove': createProve(parts),

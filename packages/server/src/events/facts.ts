@@ -12,25 +12,36 @@ type Content = ReturnType<EventFacts['content']>;
 /** The facts of a plain event: each is parsed on first use. No check is needed, since a plain event follows the schema. */
 export class PlainFacts implements SentFacts {
   readonly event: PlainEvent;
+  readonly #ofRequest: SentFacts['correlationId'];
+  #action: SentFacts['action'] | undefined;
+  #actor: SentFacts['actor'] | undefined;
+  #resource: SentFacts['resource'] | undefined;
+  #content: Content | undefined;
 
-  constructor(event: PlainEvent) {
+  /** `correlationId` is that of the request, for an event without one. */
+  constructor(event: PlainEvent, correlationId: SentFacts['correlationId']) {
     this.event = event;
+    this.#ofRequest = correlationId;
   }
 
   get hint(): SentFacts['hint'] {
     return this.event.classification;
   }
 
+  get classification(): SentFacts['classification'] {
+    return this.event.classification;
+  }
+
   get action(): SentFacts['action'] {
-    return valueAt(this.event, this.event.action) as SentFacts['action'];
+    return (this.#action ??= valueAt(this.event, this.event.action) as SentFacts['action']);
   }
 
   get actor(): SentFacts['actor'] {
-    return valueAt(this.event, this.event.actor) as SentFacts['actor'];
+    return (this.#actor ??= valueAt(this.event, this.event.actor) as SentFacts['actor']);
   }
 
   get resource(): SentFacts['resource'] {
-    return valueAt(this.event, this.event.resource) as SentFacts['resource'];
+    return (this.#resource ??= valueAt(this.event, this.event.resource) as SentFacts['resource']);
   }
 
   get outcome(): SentFacts['outcome'] {
@@ -38,12 +49,19 @@ export class PlainFacts implements SentFacts {
     return outcome === 0 ? 'Success' : (valueAt(this.event, outcome) as SentFacts['outcome']);
   }
 
+  get correlationId(): SentFacts['correlationId'] {
+    const { correlationId } = this.event;
+    return correlationId === 0
+      ? this.#ofRequest
+      : (valueAt(this.event, correlationId) as SentFacts['correlationId']);
+  }
+
   content(): Content {
     const { context, payload } = this.event;
-    return {
+    return (this.#content ??= {
       ...(context !== 0 && { context: valueAt(this.event, context) as Members }),
       ...(payload !== 0 && { payload: valueAt(this.event, payload) as Members }),
-    };
+    });
   }
 }
 
@@ -51,22 +69,33 @@ function valueAt({ outline }: PlainEvent, node: number): unknown {
   return parseJson(Buffer.from(outline.value(node)).toString());
 }
 
-export function parsedFacts({ sent, contentText }: ParsedEvent): SentFacts {
+/** `correlationId` is that of the request, for an event without one. */
+export function parsedFacts(
+  { sent, contentText }: ParsedEvent,
+  correlationId: SentFacts['correlationId'],
+): SentFacts {
   return {
     hint: sent.classification,
+    classification: sent.classification,
     action: sent.action,
     actor: sent.actor,
     resource: sent.resource,
     outcome: sent.outcome ?? 'Success',
-    content: () => parseJson(Buffer.from(contentText).toString()) as Content,
+    correlationId: sent.correlationId ?? correlationId,
+    content: parsedOnce(() => Buffer.from(contentText).toString()),
   };
 }
 
 /** Of a stored one, whose first text is read already. */
 export function storedFacts(
-  { action, actor, resource, outcome }: Omit<EventFacts, 'content'>,
+  { action, actor, resource, outcome, classification, correlationId }: Omit<EventFacts, 'content'>,
   contentText: string,
 ): EventFacts {
-  const content = () => parseJson(contentText) as Content;
-  return { action, actor, resource, outcome, content };
+  const content = parsedOnce(() => contentText);
+  return { action, actor, resource, outcome, classification, correlationId, content };
+}
+
+function parsedOnce(text: () => string): () => Content {
+  let content: Content | undefined;
+  return () => (content ??= parseJson(text()) as Content);
 }

@@ -4,6 +4,7 @@
 import type { AuditEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { sightOf } from '../policies/sight.ts';
+import { pausesBy } from '../runtime/pause.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
 import type { FoundEvent, SortKey } from './event-index.ts';
 import type { ReadNoticeParts } from './secret-read.ts';
@@ -29,9 +30,11 @@ export async function showFound(
   const publishedOf = publishedByLog(call, found, parts);
   const altered: AlteredPlace[] = [];
   const shown: ShownMatch[] = [];
+  const pause = pausesBy(parts.clock);
   for (const each of found) {
     const { stored } = each;
     const published = await publishedOf(stored.index);
+    await pause();
     const seen = showEvent(tenant!, stored, sight, published);
     if ('event' in seen) shown.push({ event: seen.event, found: each });
     else if ('fault' in seen) {

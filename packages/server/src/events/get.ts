@@ -3,10 +3,18 @@
 // who are cleared for it. An event that differs from what was accepted, or whose content is gone without a notice, is not
 // shown. Each read of a secret event leaves a notice in the log, which is durable before the answer.
 
-import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
+import {
+  type Answer,
+  type AuditEvent,
+  AuditError,
+  ERRORS,
+  type EventId,
+  type InputOf,
+  type Tombstone,
+} from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { sightOf } from '../policies/sight.ts';
-import type { LogReader } from '../streams/log.ts';
+import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { reportAltered } from './altered.ts';
 import { relatedTo, type RelatedParts } from './related.ts';
 import { noteSecretsRead } from './secret-read.ts';
@@ -25,24 +33,8 @@ export function createGet(parts: GetParts) {
     call: Call,
     { eventId, includeRelatedEntities = false }: InputOf<'events.get'>,
   ): Promise<GetAnswer> => {
-    const { tenant, tenantRecord } = call;
-    // An unknown tenant has no log.
-    if (tenant === undefined || tenantRecord === undefined) throw notFound();
-    const sight = sightOf(call);
-    // Asked at the same time: nearly all events are in the log that is written to.
-    const [stored, current] = await Promise.all([
-      parts.log.forTenant(tenant).event(eventId, sight.index.visible),
-      parts.publishedOf(call),
-    ]);
-    if (stored === undefined) throw notFound();
-    const isCurrent = stored.index >= current.firstIndex;
-    const published = isCurrent ? current : await parts.publishedOf(call, stored.index);
-    const shown = showEvent(tenant, stored, sight, published);
-    if ('fault' in shown) {
-      throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
-    }
-    if ('tombstone' in shown && shown.tombstone !== undefined) return { kind: 'Done', body: shown.tombstone };
-    if (!('event' in shown)) throw notFound();
+    const { shown } = await readShown(call, eventId, parts);
+    if ('tombstone' in shown) return { kind: 'Done', body: shown.tombstone };
     const { event } = shown;
     if (!includeRelatedEntities) {
       await noteSecretsRead(call, [event], parts);
@@ -54,6 +46,38 @@ export function createGet(parts: GetParts) {
   };
 }
 
-function notFound(): AuditError {
+export interface ReadEvent {
+  readonly stored: StoredEvent;
+  readonly shown: { readonly event: AuditEvent } | { readonly tombstone: Tombstone };
+}
+
+/** One event as this reader gets it; throws EVENT_NOT_FOUND where there is none for this reader. */
+export async function readShown(
+  call: Call,
+  eventId: EventId,
+  parts: Pick<GetParts, 'log' | 'publishedOf' | 'telemetry'>,
+): Promise<ReadEvent> {
+  const { tenant, tenantRecord } = call;
+  // An unknown tenant has no log.
+  if (tenant === undefined || tenantRecord === undefined) throw notFound();
+  const sight = sightOf(call);
+  // Asked at the same time: nearly all events are in the log that is written to.
+  const [stored, current] = await Promise.all([
+    parts.log.forTenant(tenant).event(eventId, sight.index.visible),
+    parts.publishedOf(call),
+  ]);
+  if (stored === undefined) throw notFound();
+  const isCurrent = stored.index >= current.firstIndex;
+  const published = isCurrent ? current : await parts.publishedOf(call, stored.index);
+  const shown = showEvent(tenant, stored, sight, published);
+  if ('fault' in shown)
+    throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
+  if ('event' in shown) return { stored, shown };
+  const tombstone = 'tombstone' in shown ? shown.tombstone : undefined;
+  if (tombstone === undefined) throw notFound();
+  return { stored, shown: { tombstone } };
+}
+
+export function notFound(): AuditError {
   return new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
 }

@@ -7,6 +7,7 @@ import { type Answer, AuditError, type EventId, LIMITS, type TenantId } from '@t
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, keyReused, type Received } from '../call.ts';
+import { repeatClearanceOf } from '../policies/repeat-clearance.ts';
 import { instant } from '../runtime/clock.ts';
 import type { DraftOutcome, Placed, UsedIdempotencyKey } from '../streams/log.ts';
 import { idempotencyNowMs, type IdempotencyTime, onceOf } from '../streams/append/idempotency-key.ts';
@@ -39,7 +40,7 @@ export function createIngest(parts: IngestParts) {
       const validated = validateEvent(input['event'], at, latestAt(nowMs));
       if (isRefusal(validated)) throw new AuditError(validated.code, validated.message, validated);
       const tenant = await tenantOf(call, parts.tenancy);
-      const acceptance = acceptanceOf(call, tenant);
+      const acceptance = acceptanceOf(call, tenant, nowMs);
       const drafts = draftsOf(
         [validated],
         new PlainTexts([validated], acceptance, ids.uuid),
@@ -50,7 +51,7 @@ export function createIngest(parts: IngestParts) {
       // The caller has been told that it took too long; storing it now would surprise them.
       call.deadline.throwIfPassed();
       const { tenantId } = tenant;
-      const { clearance } = acceptance.caller;
+      const clearance = await repeatClearanceOf(call, drafts, clock);
       const result = await sequencer.append({ tenant: tenantId, drafts, atomic: true, once, clearance });
       if (result.status === 'Repeated') return answerAgain(call, received, result.used);
       if (result.status === 'KeyReused') throw keyReused();

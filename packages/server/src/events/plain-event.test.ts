@@ -181,7 +181,7 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
   assert.ok(!isRefusal(validated), JSON.stringify(validated));
   const correlation = { ...CORRELATION, correlationId: 'order-42', correlationIsGiven: true };
   for (const call of [testCall(), testCall({ correlation })]) {
-    const acceptance = acceptanceOf(call, TENANT);
+    const acceptance = acceptanceOf(call, TENANT, 0);
     assert.deepEqual(textsOf([found], acceptance), textsOf([validated], acceptance));
   }
   assertSameFacts(found, validated);
@@ -191,10 +191,12 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
 /** To rules an event is the same, be it unread, read or stored. */
 function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent): void {
   assert.ok(!isPlain(validated));
-  const { hint, ...facts } = allOf(parsedFacts(validated));
-  assert.deepEqual(allOf(new PlainFacts(found)), { hint, ...facts });
-  const [{ texts } = assert.fail()] = textsOf([found], acceptanceOf(testCall(), TENANT));
+  const acceptance = acceptanceOf(testCall(), TENANT, 0);
+  const { hint, ...undecided } = allOf(parsedFacts(validated, acceptance.correlationId));
+  assert.deepEqual(allOf(new PlainFacts(found, acceptance.correlationId)), { hint, ...undecided });
+  const [{ texts } = assert.fail()] = textsOf([found], acceptance);
   const said = parseJson(texts[0]!) as EventFields;
+  const facts = { ...undecided, classification: said.classification };
   assert.deepEqual(allOf(storedFacts(said, texts[1]!)), { hint: undefined, ...facts });
   const { context: _, payload: __, ...shown } = shownEvent(said);
   const queried = { ...shown, ...(parseJson(texts[1]!) as Content) };
@@ -202,8 +204,11 @@ function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent)
 }
 
 function allOf(facts: EventFacts & { readonly hint?: unknown }) {
-  const { hint, action, actor, resource, outcome } = facts;
-  return { hint, action, actor, resource, outcome, content: facts.content() };
+  const { hint, action, actor, resource, outcome, classification, correlationId } = facts;
+  const content = facts.content();
+  assert.equal(facts.action, action);
+  assert.deepEqual(facts.content(), content);
+  return { hint, action, actor, resource, outcome, classification, correlationId, content };
 }
 
 test('with any one unusual member, a plain event is valid and has the same texts as when it is parsed', () => {
@@ -269,7 +274,7 @@ test('plain events and others of one batch keep their order and their room', () 
     assert.ok(!isRefusal(validated));
     return validated;
   });
-  const acceptance = acceptanceOf(testCall(), TENANT);
+  const acceptance = acceptanceOf(testCall(), TENANT, 0);
   assert.deepEqual(
     textsOf(both, acceptance),
     both.flatMap((event) => textsOf([event], acceptance)),

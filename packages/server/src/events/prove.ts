@@ -4,6 +4,7 @@
 
 import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import {
+  closeUnits,
   decodeEntry,
   formatEventProof,
   formatEventProofText,
@@ -14,6 +15,7 @@ import {
 } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
+import { placesAt } from '../policies/redacted-fields.ts';
 import { sightOf, type Visibility } from '../policies/sight.ts';
 import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/checkpoints/provable.ts';
 import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
@@ -40,7 +42,7 @@ export function createProve(parts: ProveParts) {
     // As in events.get: a reader who is not cleared for a purged event cannot tell it from a missing one.
     if (visibility.extent === 'Invisible' || (facts === undefined && visibility.extent !== 'Whole'))
       throw notFound();
-    const shown = shownTo(visibility, evidence);
+    const shown = shownTo(visibility, evidence, facts);
     const proof = { entry, shown, hashes: under.hashes, checkpoint: under.checkpoint.note };
     if (facts !== undefined) await noteSecretsRead(call, [{ eventId, classification }], parts);
     const text = formatEventProof(proof);
@@ -68,9 +70,40 @@ function notFound(): AuditError {
   return new AuditError('EVENT_NOT_FOUND', ERRORS.EVENT_NOT_FOUND.meaning);
 }
 
-/** A reader below the event's classification gets context and payload as their root; of removed content the roots are left. */
-function shownTo({ extent }: Pick<Visibility, 'extent'>, { roots, content }: StoredEvidence): ShownEvent {
+/**
+ * A reader below the event's classification gets context and payload as their root, and of a hidden field the commitment; of
+ * removed content the roots are left. Commitments stand beside hashes of their paths, so where a whole context or payload is hidden,
+ * its keys included, both are shown as their root.
+ */
+function shownTo(
+  { extent, hiddenFields }: Visibility,
+  { roots, content }: StoredEvidence,
+  event: EventFacts | undefined,
+): ShownEvent {
   if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
+  const hidden = event === undefined ? [] : foundIn(event, hiddenFields);
+  const isContentShown = extent === 'Whole' && hidden.every(({ steps }) => steps.length > 1);
   const [facts, rest] = openTexts(content.texts, content.salts);
-  return [facts, extent === 'Whole' ? rest : { root: roots[1] }];
+  const shown: ShownEvent = [facts, isContentShown ? rest : { root: roots[1] }];
+  return hidden.length === 0 ? shown : closeUnits(shown, (path) => hidesIn(hidden, path));
+}
+
+/** Those that are there. A rule that hides nothing must leave no trace: it may be about what is hidden by another. */
+function foundIn(facts: EventFacts, fields: Visibility['hiddenFields']): Visibility['hiddenFields'] {
+  return fields.filter(({ steps }) => {
+    const { actor, resource } = facts;
+    const isOfContent = steps[0] === 'context' || steps[0] === 'payload';
+    let isThere = false;
+    placesAt(isOfContent ? facts.content() : { actor, resource }, steps, [], () => (isThere = true));
+    return isThere;
+  });
+}
+
+/** Whether a unit holds a hidden field. Its path is a JSON pointer. */
+function hidesIn(hidden: Visibility['hiddenFields'], path: string): boolean {
+  const [, root, member] = path.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return hidden.some(
+    ({ steps: [first, second] }) =>
+      first === root && (second === undefined || member === undefined || second === member),
+  );
 }

@@ -21,11 +21,13 @@ import {
   PREVIOUS_AT,
   toHex,
 } from '@tallystick/evidence';
+import { readDecidedBy } from '../policies/decided-by.ts';
 import { contentSeen, type Sight } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { contentIn } from './content-text.ts';
 import { storedFacts } from './facts.ts';
+import { readWritten } from '../written-json.ts';
 
 /** The event, or why this reader does not get it. */
 export type Shown =
@@ -72,14 +74,19 @@ export function showEvent(
     facts: () => storedFacts(facts, content.texts[1]),
   });
   if (visibility.extent === 'Invisible') return { withheld: 'Clearance' };
-  const event: AuditEvent = {
-    ...place,
+  const seen = contentSeen<EventFields & Content & Pick<AuditEvent, 'redaction'>>(visibility, {
     ...facts,
-    ...contentSeen(visibility, rest),
-    ...retentionOf(content),
-    integrity,
+    ...(visibility.hiddenFields.length === 0 ? rest : parsed(rest)),
+  });
+  return { event: { ...place, ...seen, ...retentionOf(content, seen), integrity } };
+}
+
+/** Fields are hidden in values, not in texts. */
+function parsed({ context, payload }: Content): Content {
+  return {
+    ...(context !== undefined && { context: readWritten(context) }),
+    ...(payload !== undefined && { payload: readWritten(payload) }),
   };
-  return { event };
 }
 
 /** The bare place of an event that is not shown. */
@@ -146,10 +153,20 @@ function altered(fault: string): Shown {
   return { withheld: 'Altered', fault };
 }
 
-function retentionOf({ expiresAtMs }: StoredContent): Pick<AuditEvent, 'retention'> {
-  return expiresAtMs === undefined
-    ? {}
-    : { retention: { expiresAt: instant(expiresAtMs), legalHold: false } };
+/** Which policy has decided is not told where something is hidden: its rules may be about that. */
+function retentionOf(
+  { expiresAtMs, decidedBy }: StoredContent,
+  { redaction }: Pick<AuditEvent, 'redaction'>,
+): Pick<AuditEvent, 'retention'> {
+  if (expiresAtMs === undefined) return {};
+  const decided = readDecidedBy(decidedBy).retention.find((rule) => rule.decided);
+  return {
+    retention: {
+      ...(decided !== undefined && redaction === undefined && { policyId: decided.policyId }),
+      expiresAt: instant(expiresAtMs),
+      legalHold: false,
+    },
+  };
 }
 
 /** The place that an entry claims. It does not say whether the entry is sound. */

@@ -5,6 +5,7 @@ import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallys
 import type { Call } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
 import { type Sight, sightOf } from '../policies/sight.ts';
+import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
 import { logOf, requireSoundStream, streamOf } from '../streams/stream-operations.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
@@ -35,7 +36,12 @@ export function createStreamPage(parts: StreamPageParts) {
     const published = await parts.publishedOf(call, stream.firstIndex);
     const altered: AlteredPlace[] = [];
     const sight = sightOf(call);
-    const data = page.data.map((stored) => shown(call, sight, stored, published, altered));
+    const data: StreamEvent[] = [];
+    const pause = pausesBy(parts.clock);
+    for (const stored of page.data) {
+      await pause();
+      data.push(shown(call, sight, stored, published, altered));
+    }
     const [first, ...others] = altered;
     if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
     await noteSecretsRead(

@@ -4,7 +4,16 @@
 import { AuditError } from '@tallystick/contract';
 import type { Storage } from './storage.ts';
 
-type LatePort = 'log' | 'tree' | 'tenants' | 'records' | 'keyUses' | 'work' | 'follows' | 'index';
+type LatePort =
+  | 'log'
+  | 'tree'
+  | 'tenants'
+  | 'records'
+  | 'keyUses'
+  | 'work'
+  | 'follows'
+  | 'violations'
+  | 'index';
 
 export interface LateStorage
   extends Pick<Storage, LatePort | 'logOrigin' | 'nodes' | 'answers'>,
@@ -28,6 +37,7 @@ export function createLateStorage(): LateStorage {
     keyUses: port('keyUses'),
     work: port('work', { forTenant: failAtOnce }),
     follows: port('follows'),
+    violations: port('violations', { forTenant: failAtOnce }),
     // Health is queried from the start.
     index: port('index', { forTenant: failAtOnce, isDamaged: () => false }),
     get logOrigin() {

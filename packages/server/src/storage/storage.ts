@@ -4,6 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { KeyUseStore } from '../access/key-uses.ts';
 import type { OlderKeyStore } from '../access/older-keys.ts';
 import type { TenantStore } from '../access/tenants.ts';
+import type { ViolationStore } from '../alerts/violations.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import type { FollowStore } from '../followers/follow-store.ts';
 import type { FollowerWork } from '../followers/follower-work.ts';
@@ -26,6 +27,7 @@ export interface Storage extends AsyncDisposable {
   readonly olderKeys: OlderKeyStore;
   readonly work: WorkStore;
   readonly follows: FollowStore;
+  readonly violations: ViolationStore;
   readonly index: EventIndex & FollowerWork;
   /** The membership of this process among the nodes on the same store; undefined if it is alone. */
   readonly nodes: Nodes | undefined;

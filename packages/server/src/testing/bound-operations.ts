@@ -15,6 +15,7 @@ export const believeKey: Authenticate = ({ apiKey }) => {
     identity: 'key:01KE0000000000000000000042',
     tenant: 'acme',
     namesTenant: false,
+    roles: ['Admin'],
     clearance: 'Secret',
     refusal: (permission) => (permission === 'audit.events.redact' ? 'FORBIDDEN' : undefined),
   });

@@ -12,6 +12,7 @@ export const believeClearance: Authenticate = ({ apiKey }) =>
     identity: `key:${KEY_ID}`,
     tenant: '*',
     namesTenant: false,
+    roles: ['Admin'],
     clearance: apiKey as Classification,
     refusal: () => undefined,
   });

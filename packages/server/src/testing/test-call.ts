@@ -15,6 +15,7 @@ export const TENANT: TenantRecord = {
   createdAtMs: 0,
   updatedAtMs: 0,
   version: 0,
+  policies: [],
   fingerprintKey: new Uint8Array(32).fill(1),
 };
 
@@ -36,6 +37,7 @@ export function testCall(more: Partial<Call> = {}): Call {
       identity: 'key:01KE0000000000000000000042',
       tenant: 'acme',
       namesTenant: false,
+      roles: ['Admin'],
       clearance: 'Secret',
       refusal: () => undefined,
     },

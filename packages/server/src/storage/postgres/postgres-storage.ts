@@ -36,7 +36,7 @@ import { createTenantStore } from './records/tenants.ts';
 import { startWriter } from './append/threaded-writer.ts';
 import { createTree } from './tree/tree.ts';
 import { exposureOf, usersOf } from './connection/users.ts';
-import { createWorkStore } from './work/work.ts';
+import { createViolationStore, createWorkStore } from './work/work.ts';
 
 export interface PostgresOptions extends LoginUrls {
   /** As configured; undefined: keep the current name, or derive one. */
@@ -149,6 +149,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     olderKeys: createOlderKeyStore(reading),
     work: createWorkStore(working),
     follows: createFollowStore(working, held),
+    violations: createViolationStore(working),
     index,
     nodes,
     settleSigner: (fingerprint) => settleSigner(reading, fingerprint),

@@ -95,6 +95,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     },
     work: work.store,
     follows: work.follows,
+    violations: work.violations,
     index,
     nodes: undefined,
     settleSigner: journal.owner.settleSigner,

@@ -110,13 +110,17 @@ const DECIDED_BY_THE_WRITER = new Set([
   'notices keep their content in every range',
   'an id whose event is purged is taken, from the commit of the notice on',
   'in a log after a restore, the indexes of a notice count from its own first entry',
-  // Jobs: the thread runs the same code, and other claims cover every message.
+  // Jobs and violations: the thread runs the same code, and other claims cover every message.
   'of jobs with one unique key there is one until it is done',
   'a tenant has no more waiting jobs of a kind than it may, and the oldest that are done go',
   'a tenant with many jobs does not delay others',
   'a tenant alone gets all that is claimed, the oldest first',
   'lanes of a tenant take turns, and none has more under way than it may',
   'a follower that begins at the end takes new entries, also of new tenants',
+  'violations are listed by each filter, in both directions, as many as are asked for',
+  'violations are counted up to one more than a total is exact for',
+  'windows are gone when their time is over, and those of other tenants stay',
+  'of the windows of a rule the newest are kept',
 ]);
 
 describe('SQLite in process', () => {
