@@ -4,18 +4,18 @@
 import { toHex } from '@tallystick/evidence';
 import type { Recovery } from '@tallystick/server';
 import { warn } from './output/complain.ts';
-import { counted, countedEntries } from './output/counted.ts';
+import { counted } from './output/counted.ts';
 
 type UnanchoredLog = Recovery['unanchored'][number];
 
 export function shownUnanchored({ tenant, signed, anchoredSize }: UnanchoredLog): string {
   const { origin, size, root } = signed;
-  const newest = size === 0 ? 'no checkpoint' : `${countedEntries(size)}, root ${toHex(root)}`;
+  const newest = size === 0 ? 'no checkpoint' : `${counted(size, 'entry', 'entries')}, root ${toHex(root)}`;
   return [
     '',
     `tenant ${tenant}`,
     `  signed   ${newest}, as ${origin}: the newest checkpoint that is here`,
-    `  anchored ${anchoredSize === 0 ? 'nothing that is known' : countedEntries(anchoredSize)}`,
+    `  anchored ${anchoredSize === 0 ? 'nothing that is known' : counted(anchoredSize, 'entry', 'entries')}`,
     '',
   ].join('\n');
 }
@@ -29,7 +29,7 @@ export async function acceptLostAnchor(recovery: Recovery): Promise<boolean> {
   const { accepted, without } = await recovery.acceptLostAnchor();
   for (const { tenant, signed } of accepted) {
     process.stdout.write(
-      `${tenant} goes on as ${signed.origin}: a notice in it says that its anchor was lost, and that it was signed with ${countedEntries(signed.size)} as far as was known\n`,
+      `${tenant} goes on as ${signed.origin}: a notice in it says that its anchor was lost, and that it was signed with ${counted(signed.size, 'entry', 'entries')} as far as was known\n`,
     );
   }
   for (const [tenant, why] of without) warn(`the log of ${tenant} is still refused: ${why}`);

@@ -14,6 +14,7 @@ import {
 } from '@tallystick/contract';
 import type { Command } from 'commander';
 import { CannotRun } from './cannot-run.ts';
+import { namesIn, oneOf } from './given-option.ts';
 
 export interface AccessOptions {
   readonly tenant: string;
@@ -72,15 +73,4 @@ export function uselessScopes({ roles, scopes }: Allowed): string | undefined {
 function scopesOfRoles(roles: readonly Role[]): Scope[] {
   const scopes = roles.flatMap(permissionsOfRole).map((permission) => PERMISSIONS[permission].scope);
   return [...new Set(scopes.filter((scope) => scope !== null))];
-}
-
-/** Several may stand in one text, as in a token. */
-function namesIn(texts: readonly string[] = []): string[] {
-  return texts.flatMap((text) => text.split(/[\s,]+/)).filter((name) => name !== '');
-}
-
-function oneOf<T extends string>(known: readonly T[], name: string, what: string): T {
-  const found = known.find((each) => each === name);
-  if (found !== undefined) return found;
-  throw new CannotRun(`${JSON.stringify(name.slice(0, 80))} is no ${what}; there are ${known.join(', ')}`);
 }

@@ -1,4 +1,4 @@
-// Reads from a service over HTTP, with a limit and a deadline. No redirect is followed: the API key goes to the address
+// Asks a service over HTTP, with a limit and a deadline. No redirect is followed: the API key goes to the address
 // that was given and to no other. What cannot be had is NoAnswer, one line for people; what is longer than it can be is
 // an EvidenceError.
 
@@ -15,8 +15,12 @@ export interface FetchOptions {
   readonly timeoutMs: number;
   /** What to do about an answer of that status. */
   readonly advice: Readonly<Partial<Record<number, string>>>;
-  /** Sent as JSON by POST, if there is one. */
+  /** Sent as JSON, if there is one. */
   readonly body?: unknown;
+  /** What a body is sent by; POST, if nothing is said. */
+  readonly method?: 'POST' | 'PUT';
+  /** Beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -25,7 +29,7 @@ export interface Fetched {
   readonly headers: Headers;
 }
 
-/** Nobody answered, or not with 200. */
+/** Nobody answered, or not with 200 or 201. */
 export class NoAnswer extends CannotRun {
   /** Undefined: there was no whole answer. */
   readonly status: number | undefined;
@@ -54,7 +58,7 @@ export async function fetchBytes(url: string, options: FetchOptions): Promise<Fe
       redirect: 'manual',
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
-    if (response.status === 200) {
+    if (response.status === 200 || response.status === 201) {
       return { bytes: await bodyOf(response, bytesMax, place), headers: response.headers };
     }
     throw await refusalOf(response, place, advice);
@@ -63,7 +67,7 @@ export async function fetchBytes(url: string, options: FetchOptions): Promise<Fe
     if (error instanceof DOMException && error.name === 'TimeoutError') {
       throw new NoAnswer(`no whole answer from ${place} within ${timeoutMs / 1000} seconds`);
     }
-    throw new NoAnswer(`cannot read ${place}: ${causeOf(error)}`);
+    throw new NoAnswer(`cannot reach ${place}: ${causeOf(error)}`);
   }
 }
 
@@ -90,19 +94,20 @@ export function textOf(bytes: Uint8Array, what: string): string {
   }
 }
 
-function requestOf({ apiKey, tenant, body }: FetchOptions): RequestInit {
+function requestOf({ apiKey, tenant, body, method = 'POST', headers }: FetchOptions): RequestInit {
   // `fetch` would show a mistyped key in its error about the header.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new CannotRun('the API key has a character that no key has');
   }
   return {
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { method, body: JSON.stringify(body) }),
     headers: {
       // What is counted is what was sent.
       'accept-encoding': 'identity',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
       ...(tenant === undefined ? {} : { 'x-tenant-id': tenant }),
+      ...headers,
     },
   };
 }

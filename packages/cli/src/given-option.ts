@@ -1,5 +1,7 @@
 // What was given on the command line.
 
+import { CannotRun } from './cannot-run.ts';
+
 /** For an option that may be repeated. */
 export function collect(value: string, all: readonly string[] = []): string[] {
   return [...all, value];
@@ -12,4 +14,16 @@ export function givenOption<O extends object>(
 ): string | undefined {
   const name = names.find((each) => options[each] !== undefined);
   return name && `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Several may stand in one text, with commas or spaces between them. */
+export function namesIn(texts: readonly string[] = []): string[] {
+  return texts.flatMap((text) => text.split(/[\s,]+/)).filter((name) => name !== '');
+}
+
+/** Throws CannotRun; `what` it should have been is named there, with all that are known. */
+export function oneOf<T extends string>(known: readonly T[], name: string, what: string): T {
+  const found = known.find((each) => each === name);
+  if (found !== undefined) return found;
+  throw new CannotRun(`${JSON.stringify(name.slice(0, 80))} is no ${what}; there are ${known.join(', ')}`);
 }

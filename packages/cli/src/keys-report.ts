@@ -1,9 +1,9 @@
 // API keys as `tallystick keys list` shows them to people. Never a secret.
 
 import type { ApiKey } from '@tallystick/contract';
-import { paint } from './output/paint.ts';
+import { type Columns, tableLines } from './output/table.ts';
 
-const COLUMNS: Readonly<Record<string, (key: ApiKey) => string | undefined>> = {
+const COLUMNS: Columns<ApiKey> = {
   'KEY ID': ({ keyId }) => keyId,
   TENANT: ({ tenantId }) => tenantId,
   STATUS: ({ status }) => status,
@@ -16,14 +16,5 @@ const COLUMNS: Readonly<Record<string, (key: ApiKey) => string | undefined>> = {
 };
 
 export function keysAsTable(keys: readonly ApiKey[]): string {
-  const titles = Object.keys(COLUMNS);
-  const rows = [titles, ...keys.map((key) => Object.values(COLUMNS).map((cellOf) => cellOf(key) ?? '-'))];
-  const widths = titles.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
-  const [head = '', ...lines] = rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i]!))
-      .join('  ')
-      .trimEnd(),
-  );
-  return [paint('bold', head), ...lines, ''].join('\n');
+  return `${tableLines(COLUMNS, keys).join('\n')}\n`;
 }

@@ -9,6 +9,7 @@ import { configCommand } from './commands/config.ts';
 import { copyCommand } from './commands/copy.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
+import { policiesCommand } from './commands/policies.ts';
 import { recoverCommand } from './commands/recover.ts';
 import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -21,12 +22,15 @@ export function makeProgram(): Command {
   const program = new Command('tallystick')
     .description('A multi-tenant, tamper-evident audit trail.')
     .version(versionOfPackage())
+    // Behind a command, --version is an option of that command, or none.
+    .enablePositionalOptions()
     .exitOverride();
   const commands = [
     serveCommand(),
     keysCommand(),
     tokenCommand(),
     searchCommand(),
+    policiesCommand(),
     verifyCommand(),
     bundleCommand(),
     witnessCommand(),

@@ -1,5 +1,5 @@
 // The version of its interface that a service is asked by: the one that the address names, v1 where it names none; and once
-// the service says that this one is retired, the next. What commands ask for is the same in all of them.
+// the service says that this one is retired, or takes no changes any more, the next. What commands ask for is the same in all.
 
 import { type ErrorCode, type Version, VERSIONS } from '@tallystick/contract';
 import { NoAnswer } from './fetch-bytes.ts';
@@ -24,13 +24,19 @@ export function byServedVersion(first: Version): AskByVersion {
         return await ask(version);
       } catch (error) {
         const next = VERSIONS[VERSIONS.indexOf(version) + 1];
-        if (next === undefined || !isRetirement(error)) throw error;
+        if (next === undefined || !isEnded(error)) throw error;
         served = next;
       }
     }
   };
 }
 
-function isRetirement(error: unknown): boolean {
-  return error instanceof NoAnswer && error.code === ('API_VERSION_RETIRED' satisfies ErrorCode);
+const ENDED: readonly (string | undefined)[] = [
+  'API_VERSION_RETIRED',
+  'API_VERSION_SUNSET',
+] satisfies ErrorCode[];
+
+/** The service has done nothing then. */
+function isEnded(error: unknown): boolean {
+  return error instanceof NoAnswer && ENDED.includes(error.code);
 }

@@ -30,7 +30,6 @@ export function configureUsage(command: Command, name: string): void {
   const plain = new Help();
   command
     .configureHelp({
-      showGlobalOptions: true,
       minWidthToWrap: DESCRIPTION_WIDTH_MIN,
       optionDescription: (option) =>
         `${plain.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,

@@ -4,7 +4,7 @@
 import { toHex } from '@tallystick/evidence';
 import type { CopiedStore, CopyProgress } from '@tallystick/server';
 import { Command } from 'commander';
-import { countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import { type Progress, startProgress } from '../output/progress.ts';
 import { type Config, type ConfigFileOption, dataCommand, type Server, type Work } from '../data-command.ts';
 import { lines } from '../verify/verify-report.ts';
@@ -93,5 +93,5 @@ function reportOf({ to, how, tenants, rows, logs }: CopiedStore, directory: stri
 function logRow({ origin, entries, signedSize, root }: CopiedStore['logs'][number]): [string, string] {
   const signed =
     root === undefined ? 'nothing signed yet' : `root ${toHex(root)} at size ${signedSize}, on both sides`;
-  return ['same', `${origin}: ${countedEntries(entries)}, ${signed}`];
+  return ['same', `${origin}: ${counted(entries, 'entry', 'entries')}, ${signed}`];
 }

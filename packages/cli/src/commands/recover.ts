@@ -2,24 +2,23 @@
 // shows what was signed, what is there and what is lost for good, asks, and begins a new log for each tenant that is affected,
 // under a new name that says so. With --accept-lost-anchor logs go on under their name, and a notice in each says so.
 
-import { createInterface } from 'node:readline/promises';
 import { toHex } from '@tallystick/evidence';
 import type { Disagreement, NewEpoch, Recovery } from '@tallystick/server';
 import { Command } from 'commander';
 import { acceptLostAnchor, acceptQuestion, shownUnanchored } from '../accept-lost-anchor.ts';
 import { tenantIn } from '../access-options.ts';
+import { isAgreed, type YesOption } from '../ask-yes.ts';
 import { CannotRun } from '../cannot-run.ts';
 import { warn } from '../output/complain.ts';
-import { countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import { startProgress } from '../output/progress.ts';
 import { type Config, type ConfigFileOption, dataCommand, type Server } from '../data-command.ts';
 import { shellWord } from '../output/shell-word.ts';
 
-interface RecoverOptions extends ConfigFileOption {
+interface RecoverOptions extends ConfigFileOption, YesOption {
   readonly newEpoch?: true;
   readonly acceptLostAnchor?: true;
   readonly tenant?: string;
-  readonly yes?: true;
 }
 
 export function recoverCommand(): Command {
@@ -189,8 +188,8 @@ function shown({ tenant, anchored, entries, firstIndex }: Disagreement): string 
   return [
     '',
     `tenant ${tenant}`,
-    `  signed   ${countedEntries(size)} as ${origin}, root ${toHex(root)}`,
-    `  here     ${countedEntries(entries)} of them`,
+    `  signed   ${counted(size, 'entry', 'entries')} as ${origin}, root ${toHex(root)}`,
+    `  here     ${counted(entries, 'entry', 'entries')} of them`,
     `  lost     ${lost(size, entries, firstIndex)}`,
     '',
   ].join('\n');
@@ -198,7 +197,7 @@ function shown({ tenant, anchored, entries, firstIndex }: Disagreement): string 
 
 function lost(size: number, entries: number, firstIndex: number | undefined) {
   if (firstIndex === undefined)
-    return `all ${countedEntries(size)} of that log, unless a newer copy has them`;
+    return `all ${counted(size, 'entry', 'entries')} of that log, unless a newer copy has them`;
   const [first, last] = [firstIndex + entries + 1, firstIndex + size];
   return `sequences ${first} to ${last}, unless a newer copy has them; the numbers will be given again`;
 }
@@ -206,7 +205,7 @@ function lost(size: number, entries: number, firstIndex: number | undefined) {
 function begun({ tenant, anchored }: Disagreement, { origin, restoredSize, notice }: NewEpoch): string {
   return (
     `${tenant} goes on as ${origin}, from sequence ${notice.index + 1} on: its first entry says that ${anchored.origin} ` +
-    `was signed with ${countedEntries(anchored.size)}, of which ${restoredSize} ${restoredSize === 1 ? 'is' : 'are'} kept\n`
+    `was signed with ${counted(anchored.size, 'entry', 'entries')}, of which ${restoredSize} ${restoredSize === 1 ? 'is' : 'are'} kept\n`
   );
 }
 
@@ -218,16 +217,3 @@ Tell auditors of these tenants:
     names the last checkpoint of the old one, which is to be compared with the newest that they hold.
 Then start the service.
 `;
-
-async function isAgreed(question: string, { yes }: RecoverOptions): Promise<boolean> {
-  if (yes) return true;
-  if (!process.stdin.isTTY) {
-    throw new CannotRun('there is no terminal to ask on: look at what is shown, then give --yes');
-  }
-  const asking = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    return (await asking.question(`${question} Type yes: `)).trim() === 'yes';
-  } finally {
-    asking.close();
-  }
-}

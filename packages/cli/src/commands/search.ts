@@ -2,29 +2,23 @@
 // those that arrive. Exit codes: 0 done; 1 failed; 2 the command line or the settings are wrong.
 
 import type { AuditEvent } from '@tallystick/contract';
-import { EvidenceError } from '@tallystick/evidence';
 import { Command } from 'commander';
-import { CannotRun, EXIT } from '../cannot-run.ts';
-import { complain, warn } from '../output/complain.ts';
+import { EXIT } from '../cannot-run.ts';
+import { failedAsking } from '../failed-asking.ts';
+import { warn } from '../output/complain.ts';
 import { EventTable } from '../search/event-table.ts';
-import { NoAnswer } from '../fetch-bytes.ts';
 import { followEvents } from '../search/follow-events.ts';
 import { type LineOutput, lineOutput } from '../output/line-output.ts';
 import { paint } from '../output/paint.ts';
 import { printable } from '../output/printable.ts';
 import type { Server } from '../data-command.ts';
 import { closingLine } from '../search/search-closing.ts';
-import {
-  type AskedSearch,
-  QueryRefused,
-  searchIn,
-  type SearchOptions,
-  serviceIn,
-} from '../search/search-options.ts';
+import { type AskedSearch, QueryRefused, searchIn, type SearchOptions } from '../search/search-options.ts';
 import { findEvents, servedEvents, type ServedEvents } from '../search/served-events.ts';
+import { addServiceOptions, type ServiceAccess, serviceIn } from '../address-options.ts';
 
 export function searchCommand(): Command {
-  return new Command('search')
+  const command = new Command('search')
     .summary('find events of a running service')
     .description(
       "Finds events of a tenant by a query, such as 'action:Delete.* actor:u-1', and shows them, newest first. Without a " +
@@ -34,10 +28,8 @@ export function searchCommand(): Command {
         'it, their notice is left in the log (Read.SecretEvent).\n' +
         'Exit code 0: done, also when nothing is found. 1: failed. 2: the command line or the query is wrong.',
     )
-    .argument('[query]', 'words, "phrases", -not, prefix*, field:value')
-    .requiredOption('--tenant <tenant>', 'whose events')
-    .option('--url <address>', 'of the service (default: TALLYSTICK_URL, or http://127.0.0.1:8080)')
-    .option('--api-key <key>', 'what to log in with (default: TALLYSTICK_API_KEY)')
+    .argument('[query]', 'words, "phrases", -not, prefix*, field:value');
+  return addServiceOptions(command, 'whose events')
     .option(
       '--from <time>',
       'not before this day or instant; with --follow, begin with the stream of that time',
@@ -73,7 +65,7 @@ async function run(query: string, options: SearchOptions): Promise<number> {
 type Show = (events: readonly AuditEvent[]) => Promise<void>;
 
 interface Way {
-  readonly service: ReturnType<typeof serviceIn>;
+  readonly service: ServiceAccess;
   readonly out: LineOutput;
   readonly show: Show;
 }
@@ -134,8 +126,7 @@ async function follow(server: Server, asked: AskedSearch, { service, out, show }
 }
 
 function fail(error: unknown): number {
-  if (!(error instanceof CannotRun || error instanceof EvidenceError)) throw error;
-  complain(printable(error.message));
+  const exitCode = failedAsking(error);
   if (error instanceof QueryRefused) process.stderr.write(`${error.place.join('\n')}\n`);
-  return error instanceof NoAnswer || error instanceof EvidenceError ? EXIT.failed : EXIT.wrongUsage;
+  return exitCode;
 }

@@ -1,10 +1,6 @@
 // Numbers of things as people say them.
 
-export function countedEntries(count: number): string {
-  return count === 1 ? '1 entry' : `${count} entries`;
-}
-
-/** Of things that are many by an `s`. */
-export function counted(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? '' : 's'}`;
+/** `many` is for things that are many by something else than an `s`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }

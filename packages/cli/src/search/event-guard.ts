@@ -2,7 +2,7 @@
 // came from the right address.
 
 import type { AuditEvent, StreamEvent, WithheldEvent } from '@tallystick/contract';
-import { membersOf } from '../members.ts';
+import { areTexts, areTextsIfAny, isCount, membersOf } from '../members.ts';
 
 export function isEvent(value: unknown): value is AuditEvent {
   const event = membersOf(value);
@@ -20,10 +20,6 @@ export function isEvent(value: unknown): value is AuditEvent {
 
 export function isStreamEvent(value: unknown): value is StreamEvent {
   return isWithheld(value) || isEvent(value);
-}
-
-export function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 const FACTS = [
@@ -51,12 +47,4 @@ function isPlaced(event: Record<string, unknown>): boolean {
     isCount(integrity['leafIndex']) &&
     areTexts(integrity, ['streamId', 'leafHash', 'previousHash'])
   );
-}
-
-function areTexts(members: Record<string, unknown>, names: readonly string[]): boolean {
-  return names.every((name) => typeof members[name] === 'string');
-}
-
-function areTextsIfAny(members: Record<string, unknown>, names: readonly string[]): boolean {
-  return names.every((name) => members[name] === undefined || typeof members[name] === 'string');
 }

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as server from '@tallystick/server';
 import { CannotRun } from '../cannot-run.ts';
-import { searchIn, type SearchOptions, serviceIn } from './search-options.ts';
+import { serviceIn } from '../address-options.ts';
+import { searchIn, type SearchOptions } from './search-options.ts';
 
 const read = (query: string, options: Partial<SearchOptions> = {}) => {
   const all = { tenant: 'acme', url: 'http://127.0.0.1:8080', apiKey: 'key', ...options };

@@ -7,13 +7,18 @@ import {
   type SearchFilters,
   type SearchRequest,
   type StreamEvent,
-  type Version,
 } from '@tallystick/contract';
-import { EvidenceError, parseJson } from '@tallystick/evidence';
-import { isCount, isEvent, isStreamEvent } from './event-guard.ts';
-import { membersOf } from '../members.ts';
-import { fetchBytes, textOf } from '../fetch-bytes.ts';
-import { byServedVersion } from '../served-version.ts';
+import {
+  type Answered,
+  type AskedService,
+  askerOf,
+  misshapen,
+  nextIn,
+  parameters,
+  rowsOf,
+} from '../ask-json.ts';
+import { isCount, membersOf } from '../members.ts';
+import { isEvent, isStreamEvent } from './event-guard.ts';
 
 /** What is looked for. */
 export interface Wish {
@@ -52,21 +57,7 @@ export interface ServedEvents {
   streamEvents(streamId: string, fromSequence: number | undefined): Promise<readonly StreamEvent[]>;
 }
 
-export interface ServedEventsOptions {
-  /** Of the service, without version and without a slash at its end. */
-  readonly address: string;
-  /** The first one to ask by. */
-  readonly version: Version;
-  readonly tenant: string;
-  readonly apiKey: string | undefined;
-  readonly signal?: AbortSignal;
-}
-
 export const PAGE_MAX = LIMITS.pageSizeMax;
-// Longer than the service itself takes before it gives up.
-const TIMEOUT_MS = 45_000;
-/** The service ends a page at a few megabytes of content. */
-const PAGE_BYTES_MAX = 64 * 1_048_576;
 const ADVICE = {
   401: 'give an API key that may read (audit:read) by TALLYSTICK_API_KEY or --api-key',
   403: 'the API key may not read here: it needs audit:read, and the tenant',
@@ -77,16 +68,8 @@ const STREAM_ADVICE = {
   404: 'the log is not the one that was followed; was it restored?',
 } as const;
 
-export function servedEvents(parts: ServedEventsOptions): ServedEvents {
-  const { address, tenant, apiKey, signal } = parts;
-  const byVersion = byServedVersion(parts.version);
-  const ask = async (path: string, { advice = ADVICE, body }: WitnessRequest = {}) => {
-    const options = { apiKey, tenant, signal, advice, body, timeoutMs: TIMEOUT_MS, bytesMax: PAGE_BYTES_MAX };
-    const { bytes, headers } = await byVersion((version) =>
-      fetchBytes(`${address}/api/${version}/${path}`, options),
-    );
-    return { answer: membersOf(parseJson(textOf(bytes, 'answer'))), headers, path };
-  };
+export function servedEvents(service: AskedService): ServedEvents {
+  const ask = askerOf(service, ADVICE);
   return {
     list: async (wish, limit, cursor) => foundIn(await ask(`audit-events?${listQuery(wish, limit, cursor)}`)),
     async best({ query, filters }, limit) {
@@ -135,17 +118,6 @@ export async function* findEvents(
   } while (left > 0 && cursor !== undefined);
 }
 
-interface WitnessRequest {
-  readonly advice?: Readonly<Record<number, string>>;
-  readonly body?: unknown;
-}
-
-interface Answered {
-  readonly answer: Record<string, unknown>;
-  readonly headers: Headers;
-  readonly path: string;
-}
-
 function listQuery({ query, filters, sort }: Wish, limit: number, cursor: string | undefined): string {
   return parameters({
     q: query === '' ? undefined : query,
@@ -156,12 +128,6 @@ function listQuery({ query, filters, sort }: Wish, limit: number, cursor: string
     limit: String(limit),
     cursor,
   });
-}
-
-function parameters(all: Readonly<Record<string, string | undefined>>): string {
-  return Object.entries(all)
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
-    .join('&');
 }
 
 function streamPath(streamId: string): string {
@@ -193,11 +159,6 @@ function bestIn({ answer, path }: Answered): FoundPage {
   };
 }
 
-function nextIn(answer: Record<string, unknown>): { readonly cursor: string | undefined } {
-  const { cursor } = membersOf(answer['pagination']);
-  return { cursor: typeof cursor === 'string' ? cursor : undefined };
-}
-
 function streamIn(value: unknown, path: string): ServedStream {
   const { streamId, status, sealedAt, lastSequence } = membersOf(value);
   const isOpen = status === 'Open';
@@ -213,14 +174,4 @@ function eventsOf(value: unknown, path: string): AuditEvent[] {
   const rows = rowsOf(value, path);
   if (!rows.every(isEvent)) throw misshapen(path);
   return rows;
-}
-
-function rowsOf(value: unknown, path: string): unknown[] {
-  if (!Array.isArray(value)) throw misshapen(path);
-  return value;
-}
-
-function misshapen(path: string): EvidenceError {
-  const place = path.replace(/\?.*$/s, '');
-  return new EvidenceError('MALFORMED', `the answer of ${place} is not of the shape that it must have`);
 }

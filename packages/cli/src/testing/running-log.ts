@@ -3,6 +3,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { startTestApp } from '../../../server/src/testing/test-app.ts';
 import type { Place } from './place.ts';
 
@@ -86,6 +87,10 @@ export interface LyingProxy extends AsyncDisposable {
   readonly url: string;
   lie: Lie;
   target: string;
+  /** Awaited before a request is passed on. */
+  before: (request: IncomingMessage) => Promise<void> | void;
+  /** Whether the answer is lost, although the service has done what it was asked. */
+  loses: (request: IncomingMessage) => boolean;
   /** Every path that was asked for. */
   readonly asked: string[];
 }
@@ -95,7 +100,9 @@ export async function startProxy(target: string): Promise<LyingProxy> {
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = request.url ?? '/';
     proxy.asked.push(path);
+    await proxy.before(request);
     const { status, bytes } = await forward(`${proxy.target}${path}`, request);
+    if (proxy.loses(request)) return void response.destroy();
     response.writeHead(status);
     response.end(proxy.lie(path, bytes) ?? bytes);
   };
@@ -103,6 +110,8 @@ export async function startProxy(target: string): Promise<LyingProxy> {
   const proxy: LyingProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     lie: () => undefined,
+    before: () => {},
+    loses: () => false,
     target,
     asked: [],
     async [Symbol.asyncDispose]() {
@@ -113,13 +122,15 @@ export async function startProxy(target: string): Promise<LyingProxy> {
   return proxy;
 }
 
-const PASSED_ON = ['x-api-key', 'x-tenant-id'];
+const PASSED_ON = ['x-api-key', 'x-tenant-id', 'content-type', 'if-match', 'idempotency-key'];
 
-async function forward(url: string, { headers: sent }: IncomingMessage) {
+async function forward(url: string, request: IncomingMessage) {
   const headers = PASSED_ON.flatMap((name): [string, string][] => {
-    const value = sent[name];
+    const value = request.headers[name];
     return typeof value === 'string' ? [[name, value]] : [];
   });
-  const response = await fetch(url, { headers });
+  const { method = 'GET' } = request;
+  const body = method === 'GET' ? null : await text(request);
+  const response = await fetch(url, { method, headers, body });
   return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
 }

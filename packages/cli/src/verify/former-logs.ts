@@ -13,7 +13,7 @@ import {
   type Trust,
 } from '@tallystick/evidence';
 import { CannotRun } from '../cannot-run.ts';
-import { countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import { Contradiction } from './contradiction.ts';
 import { type AcceptedLog, type ContinuedLog, verifyContinues } from './new-epoch.ts';
 import { orPutAside } from './put-aside.ts';
@@ -117,7 +117,7 @@ function notVouchedFor({ origin }: Checkpoint, former: ContinuedLog): EvidenceEr
   const { size, anchoredSize, restoredSize } = former;
   const message =
     `the log here is ${origin} now. It goes on from ${former.origin}, kept at size ${size}, after a restore that ` +
-    `left ${restoredSize} of ${countedEntries(anchoredSize)}. Nobody has said that this is right: give its key by --key, or ` +
+    `left ${restoredSize} of ${counted(anchoredSize, 'entry', 'entries')}. Nobody has said that this is right: give its key by --key, or ` +
     `--accept-new-epoch`;
   return new EvidenceError('ORIGIN_MISMATCH', message);
 }

@@ -3,7 +3,7 @@
 
 import { type Checkpoint, equalBytes, EvidenceError, type HashReader, treeRoot } from '@tallystick/evidence';
 import { authenticHashes } from './authentic-hashes.ts';
-import { countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import { Contradiction } from './contradiction.ts';
 import type { ServedLog } from './served-log.ts';
 import { keptCheckpoint, type SeenCheckpoint, type WatchedLog, type WatchedLogs } from './watched-log.ts';
@@ -27,7 +27,11 @@ function requireNotLess(then: SeenCheckpoint, now: Checkpoint): void {
     throw new EvidenceError('ORIGIN_MISMATCH', message);
   }
   if (then.size > now.size) {
-    throw new Contradiction('ROLLBACK', `the log has ${countedEntries(now.size)}; it had ${then.size}`, then);
+    throw new Contradiction(
+      'ROLLBACK',
+      `the log has ${counted(now.size, 'entry', 'entries')}; it had ${then.size}`,
+      then,
+    );
   }
   if (then.size === now.size) requireRoot(then, now.root);
 }
@@ -47,7 +51,7 @@ export function requireNotEnded(now: Checkpoint, kept: WatchedLog | undefined, w
     const { end, by } = ended;
     const says = `${by}, which goes on from it, says that it ended with ${end.size}`;
     if (size > end.size)
-      throw new EvidenceError('FORK', `${origin} has ${countedEntries(size)}, and ${says}`);
+      throw new EvidenceError('FORK', `${origin} has ${counted(size, 'entry', 'entries')}, and ${says}`);
     if (size < end.size || equalBytes(root, end.root)) return;
     throw new EvidenceError('FORK', `${origin} has another root than the one that ${by} says it ended with`);
   }

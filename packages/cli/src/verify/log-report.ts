@@ -1,7 +1,7 @@
 // What `tallystick verify <url>` says once a log is verified: what was shown to hold, and whose word that rests on.
 
 import { type Checkpoint, toHex } from '@tallystick/evidence';
-import { counted, countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import type { AcceptedLog, ContinuedLog } from './new-epoch.ts';
 import { lines, type Report } from './verify-report.ts';
 import type { WholeLogVerdict } from './whole-log.ts';
@@ -78,7 +78,7 @@ function formerOf(former: ContinuedLog | AcceptedLog): string {
     size > restoredSize
       ? `; ${size - restoredSize} of those that were seen ${size - restoredSize === 1 ? 'is' : 'are'} lost`
       : '';
-  return `goes on from ${origin}, kept at size ${size}, after a restore that left ${restoredSize} of its ${countedEntries(anchoredSize)}${lost}`;
+  return `goes on from ${origin}, kept at size ${size}, after a restore that left ${restoredSize} of its ${counted(anchoredSize, 'entry', 'entries')}${lost}`;
 }
 
 function entriesOf(entries: WholeLogVerdict | undefined): string {

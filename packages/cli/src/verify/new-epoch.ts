@@ -20,7 +20,7 @@ import {
 } from '@tallystick/evidence';
 import { authenticHashes } from './authentic-hashes.ts';
 import { Contradiction } from './contradiction.ts';
-import { countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import type { ServedLog } from './served-log.ts';
 import type { SeenCheckpoint } from './watched-log.ts';
 
@@ -57,11 +57,11 @@ export async function verifyContinues(
   log: Pick<ServedLog, 'tile' | 'proof'>,
   { now, kept, consistency }: { now: Checkpoint; kept: SeenCheckpoint; consistency?: readonly Uint8Array[] },
 ): Promise<{ readonly verdict: ContinuedLog; readonly former: Checkpoint }> {
-  const was = `${kept.origin} was kept with ${countedEntries(kept.size)}`;
+  const was = `${kept.origin} was kept with ${counted(kept.size, 'entry', 'entries')}`;
   if (now.size === 0) throw new Contradiction('ROLLBACK', `${now.origin} is empty, and ${was}`, kept);
   const beginning = await beginningOf(log, now);
   if (beginning === undefined) {
-    const has = `${now.origin} has ${countedEntries(now.size)} and names no log before it`;
+    const has = `${now.origin} has ${counted(now.size, 'entry', 'entries')} and names no log before it`;
     throw new Contradiction('FORK', `${has}, and ${was} at this address`, kept);
   }
   const { former, restoredSize, proof } = beginning;
@@ -126,14 +126,14 @@ interface Fault {
 }
 
 function faultIn({ now, former, kept }: Compared): Fault | undefined {
-  const was = `${kept.origin} was kept with ${countedEntries(kept.size)}`;
+  const was = `${kept.origin} was kept with ${counted(kept.size, 'entry', 'entries')}`;
   if (former.origin !== kept.origin) {
     const goesOn = `${now.origin} goes on from ${former.origin}`;
     return isBetween(former.origin, kept.origin)
       ? { reason: 'HISTORY_UNPROVEN', message: `${goesOn}, of which nothing was kept here: ${was}` }
-      : { reason: 'FORK', message: `${goesOn} with ${countedEntries(former.size)}: ${was}` };
+      : { reason: 'FORK', message: `${goesOn} with ${counted(former.size, 'entry', 'entries')}: ${was}` };
   }
-  const says = `${now.origin} says that ${former.origin} was signed with ${countedEntries(former.size)}`;
+  const says = `${now.origin} says that ${former.origin} was signed with ${counted(former.size, 'entry', 'entries')}`;
   if (former.size < kept.size) return { reason: 'ROLLBACK', message: `${says} when it ended: ${was}` };
   if (former.size > kept.size || equalBytes(former.root, kept.root)) return undefined;
   return {
@@ -158,7 +158,7 @@ function unprovenIn(
     verifyConsistency({ from, fromRoot, to: former.size, toRoot: former.root, proof: consistency });
     return undefined;
   }
-  const says = `${now.origin} says that ${former.origin} was signed with ${countedEntries(former.size)}`;
+  const says = `${now.origin} says that ${former.origin} was signed with ${counted(former.size, 'entry', 'entries')}`;
   const message =
     `${says} when it ended; what was kept has ${from}, and nothing that is served shows that these are the first of ` +
     `those. A consistency proof from ${from} to ${former.size} would (--consistency)`;

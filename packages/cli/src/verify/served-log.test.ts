@@ -125,7 +125,7 @@ describe('a log that cannot be read', () => {
     await using gone = await answering(() => {});
     const { url } = gone;
     await gone[Symbol.asyncDispose]();
-    await assert.rejects(servedLog(url).checkpoint(), isCannotRun(/cannot read .*: ECONNREFUSED/));
+    await assert.rejects(servedLog(url).checkpoint(), isCannotRun(/cannot reach .*: ECONNREFUSED/));
   });
 
   it('is not taken for text when it is none', async () => {

@@ -1,7 +1,7 @@
 // What `tallystick verify` says of a data directory or a database: for people, and as JSON for programs.
 
 import { INSTALLATION } from '@tallystick/evidence';
-import { counted, countedEntries } from '../output/counted.ts';
+import { counted } from '../output/counted.ts';
 import { lines, type Report } from './verify-report.ts';
 
 export type StoreVerdict = Awaited<ReturnType<typeof import('@tallystick/server').checkStore>>;
@@ -108,7 +108,7 @@ function logRows({ tenants }: StoreVerdict): [string, string][] {
   const rows = logs.slice(0, ROWS_MAX).map(({ origin, entries, signedSize }): [string, string] => {
     const rest = entries - signedSize;
     const unsigned = rest > 0 ? `, the last ${rest} not signed yet` : '';
-    return ['log', `${origin}: ${countedEntries(entries)}${unsigned}`];
+    return ['log', `${origin}: ${counted(entries, 'entry', 'entries')}${unsigned}`];
   });
   return more(rows, logs.length, 'logs');
 }
@@ -120,7 +120,10 @@ function deletionRows({ tenants }: StoreVerdict): [string, string][] {
     const shown = explainedBy.slice(0, ROWS_MAX).join(', ');
     const rest = explainedBy.length - ROWS_MAX;
     const notices = rest > 0 ? `${shown} and ${rest} more` : shown;
-    return ['deletions', `${countedEntries(deleted)} of ${origin}, explained by notices at ${notices}`];
+    return [
+      'deletions',
+      `${counted(deleted, 'entry', 'entries')} of ${origin}, explained by notices at ${notices}`,
+    ];
   });
   return more(rows, logs.length, 'logs with deletions');
 }
