@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, it } from 'node:test';
+import { LIMITS } from '@tallystick/contract';
 import { KINDS, REASONS } from '@tallystick/evidence';
 import { isTest, readText, repositoryFiles, ROOT, sourceFiles } from './source.ts';
 
@@ -33,6 +34,26 @@ describe('documents', () => {
     assert.deepEqual(dead, []);
   });
 });
+
+describe('pictures', () => {
+  it('are each shown by a document, and say in words what they show', () => {
+    const pictures = repositoryFiles().filter((path) => path.endsWith('.svg'));
+    assert.ok(pictures.length > 0, 'there are pictures');
+    const faults = pictures.flatMap((path) => [
+      ...(documents.some((page) => shows(page, path)) ? [] : [`${path} is shown by no document`]),
+      ...(/<title id="title">.+<\/title>\s+<desc id="desc">.+<\/desc>/.test(readText(path))
+        ? []
+        : [`${path} has no title, or no description`]),
+    ]);
+    assert.deepEqual(faults, []);
+  });
+});
+
+function shows(page: string, picture: string): boolean {
+  return [...readText(page).matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].some(
+    ([, target]) => normalize(join(dirname(page), target!)) === picture,
+  );
+}
 
 /** `{a,b}/c` is `a/c` and `b/c`. */
 function spelledOut(name: string): string[] {
@@ -65,5 +86,20 @@ describe('reasons', () => {
       (row) => row[1],
     );
     assert.deepEqual(rows, [...REASONS]);
+  });
+});
+
+describe('limits', () => {
+  it('of the policies of a tenant are those of the contract', () => {
+    const rows = readText('docs/concepts/policies.md').matchAll(/^\| ([\d,]+) \| .* \| `(\w+)` \|$/gm);
+    const shown = [...rows].map(([, value, name]) => [name!, Number(value!.replaceAll(',', ''))]);
+    assert.deepEqual(Object.fromEntries(shown), {
+      policiesMax: LIMITS.policiesMax,
+      policyRecordsMax: LIMITS.policyRecordsMax,
+      policiesLengthMax: LIMITS.policiesLengthMax,
+      activeRulesMax: LIMITS.activeRulesMax,
+      activeConditionsMax: LIMITS.activeConditionsMax,
+      activeDetectorsMax: LIMITS.activeDetectorsMax,
+    });
   });
 });

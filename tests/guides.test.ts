@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { shellBlocks, startByCommand } from './shell-blocks.ts';
+import { shellBlocks, shownAnswers, startByCommand } from './shell-blocks.ts';
+import { assertShown, shownText } from './shown.ts';
 import { readText } from './source.ts';
 
 it('docs/guides/send.md does what it says', async () => {
@@ -29,6 +30,18 @@ it('docs/guides/search.md does what it says', async () => {
   assert.match(list!, /"userId":"ben".*"total":2,.*"hasMore":false/);
   assert.match(search!, /"highlights":\{"action":\["Delete\.«Invoice»"\].*"totalCount":3,/);
   assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
+});
+
+it('docs/guides/policies.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const blocks = shellBlocks('docs/guides/policies.md');
+  const answers = service.run(blocks);
+  const shown = shownAnswers('docs/guides/policies.md');
+  assert.equal(shown.size, blocks.length, 'every block has its answer');
+  for (const [i, { isJson, text }] of shown) {
+    if (isJson) assertShown(JSON.parse(answers[i]!), JSON.parse(text), blocks[i]);
+    else assert.match(answers[i]!.trimStart(), new RegExp(`^${shownText(text).source}`), blocks[i]);
+  }
 });
 
 it('docs/guides/verify.md does what it says', async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OPERATION_GROUPS, operationNamed, PLANNED_PROTOCOLS } from '@tallystick/contract';
 import { shellBlocks, startByCommand } from './shell-blocks.ts';
+import { shownText } from './shown.ts';
 import { readText } from './source.ts';
 
 /** What the README does in words: one value of the proof is changed. */
@@ -43,17 +44,9 @@ it("the README's state names what is planned, and nothing that is served", () =>
     assert.equal(notYet.split(', ').includes(words), planned, `${words} in: ${notYet}`);
 });
 
-/** What is printed. An ellipsis stands for anything in its line; one that has a line to itself, for any lines. */
+/** What is printed. */
 function shownVerdicts(): RegExp[] {
   const shown = [...readText('README.md').matchAll(/```\n((?:verified|NOT verified) [^]*?)```/g)];
   assert.equal(shown.length, 2);
-  return shown.map(
-    ([, text]) =>
-      new RegExp(
-        text!
-          .replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
-          .replaceAll(/^ *…$/gm, '[^]+')
-          .replaceAll('…', '.+'),
-      ),
-  );
+  return shown.map(([, text]) => shownText(text!));
 }

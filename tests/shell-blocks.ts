@@ -10,11 +10,27 @@ import { readText, ROOT } from './source.ts';
 const ADDRESS = 'http://127.0.0.1:8080';
 /** However slow the machine is. */
 const READY_MS = 120_000;
+/** A document may wait for something that never comes. */
+const RUN_MS = 300_000;
 const BETWEEN = '-- next block --';
 
 /** The blocks marked `sh`, in their order. */
 export function shellBlocks(document: string): string[] {
   return [...readText(document).matchAll(/```sh\n([\s\S]*?)```/g)].map((block) => block[1]!.trim());
+}
+
+/** By the number of a block marked `sh`: the block right behind it that shows its answer, as JSON or as text. */
+export function shownAnswers(
+  document: string,
+): Map<number, { readonly isJson: boolean; readonly text: string }> {
+  const shown = new Map<number, { readonly isJson: boolean; readonly text: string }>();
+  let blocks = 0;
+  for (const [, language, text] of readText(document).matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)) {
+    if (language === 'sh') blocks++;
+    else if (blocks > 0 && !shown.has(blocks - 1))
+      shown.set(blocks - 1, { isJson: language === 'json', text: text! });
+  }
+  return shown;
 }
 
 export interface StartedService extends AsyncDisposable {
@@ -45,7 +61,12 @@ export async function startByCommand(command: string): Promise<StartedService> {
   return {
     run(blocks) {
       const script = blocks.join(`\necho '${BETWEEN}'\n`).replaceAll(ADDRESS, address);
-      const printed = execFileSync('bash', ['-ec', script], { cwd: ROOT, encoding: 'utf8', env });
+      const printed = execFileSync('bash', ['-ec', script], {
+        cwd: ROOT,
+        encoding: 'utf8',
+        env,
+        timeout: RUN_MS,
+      });
       return printed.split(BETWEEN);
     },
     async [Symbol.asyncDispose]() {

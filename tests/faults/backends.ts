@@ -10,6 +10,7 @@ import { boundLog } from '../../packages/server/src/storage/event-index/testing/
 import { SegmentMaker } from '../../packages/server/src/storage/event-index/store/segment-maker.ts';
 import { indexAt } from '../../packages/server/src/storage/postgres/event-index/testing/index-backend.ts';
 import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
+import { until } from '../../packages/server/src/testing/until.ts';
 import { type EventInLog, readLog } from './read-log.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
 import { type Start, temporaryFolder } from './running.ts';
@@ -17,6 +18,8 @@ import { type Start, temporaryFolder } from './running.ts';
 export interface Backend extends AsyncDisposable {
   readonly start: Start & { readonly env: Readonly<Record<string, string>> };
   readonly readLog: () => Promise<Map<string, EventInLog[]>>;
+  /** Until nothing is under way any more that a killed service has asked for. */
+  untilAlone?(): Promise<void>;
   /** Throws away what is made from the log; the service must not run. */
   forgetViews(): Promise<void>;
   /** Takes one event out of what is made from the log; the service must not run. */
@@ -38,6 +41,9 @@ async function openSqlite(): Promise<Backend> {
   });
 }
 
+const UNDER_WAY = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND state <> 'idle'`;
+
 async function openPostgres(): Promise<Backend> {
   await using parts = new AsyncDisposableStack();
   const folder = parts.use(temporaryFolder());
@@ -47,7 +53,8 @@ async function openPostgres(): Promise<Backend> {
     const client = new Client({ connectionString: url });
     await client.connect();
     try {
-      await client.query(`SET search_path = tallystick; ${sql}`);
+      await client.query('SET search_path = tallystick');
+      return (await client.query<Record<string, unknown>>(sql)).rows;
     } finally {
       await client.end();
     }
@@ -56,7 +63,10 @@ async function openPostgres(): Promise<Backend> {
   return {
     start: { dataDirectory: join(folder.path, 'data'), env: { Storage__Url: url } },
     readLog: () => readPostgresLog(url),
-    forgetViews: () => run('TRUNCATE index_manifests, index_blocks'),
+    untilAlone: () => until(async () => (await run(UNDER_WAY)).length === 0),
+    async forgetViews() {
+      await run('TRUNCATE index_manifests, index_blocks');
+    },
     damageViews: (tenant) => makeSegmentWithoutLast(url, tenant),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

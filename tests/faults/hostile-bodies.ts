@@ -166,10 +166,43 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
     (bytes) => [['a tenant of a name without end', () => `{"tenantId":"${'a'.repeat(bytes - 20)}"}`]],
   ],
   [`/admin/tenants/${ID}`, LARGE_BYTES, () => []],
+  ['/policies', LARGE_BYTES, policies],
+  [`/policies/${ID}`, LARGE_BYTES, () => []],
+  ['/policies/validate', LARGE_BYTES, policies],
+  [
+    `/policies/${ID}/rules`,
+    LARGE_BYTES,
+    (bytes) => [['conditions of unknown roots', () => `{"conditions":${keys(bytes)},"effect":{}}`]],
+  ],
+  [`/violations/${ID}/acknowledge`, LARGE_BYTES, () => []],
 ];
 
+/** Rules and conditions that are wrong in every part, or as many as there may be. */
+function policies(bytes: number): readonly Named[] {
+  const policy = (rules: string) => `{"name":"n","policyType":"Alert","rules":${rules}}`;
+  const rule = (conditions: string) => `{"conditions":${conditions},"effect":{}}`;
+  const steps = `payload${'.a'.repeat(15)}`;
+  return [
+    ['rules that are empty lists', () => policy(list('[]', bytes))],
+    ['five hundred rules of unknown roots', () => policy(list(rule(keys(2000)), bytes))],
+    ['conditions of unknown roots', () => policy(`[${rule(keys(bytes))}]`)],
+    [
+      'conditions nested without end',
+      () => policy(`[${rule(`{"payload":${nested('{"a":', '}', bytes / 2)}}`)}]`),
+    ],
+    ['a list of numbers in a condition', () => policy(`[${rule(`{"action":${list('1', bytes)}}`)}]`)],
+    ['a path without end', () => policy(`[${rule(`{"payload.${'a.'.repeat(bytes / 4)}b":1}`)}]`)],
+    ['a path of brackets', () => policy(`[${rule(`{"payload${'[0]'.repeat(bytes / 5)}":1}`)}]`)],
+    [
+      'many texts that are too long',
+      () => policy(`[${rule(`{"${steps}":${list(`"${'x'.repeat(5000)}"`, bytes)}}`)}]`),
+    ],
+    ['effects of unknown members', () => policy(`[{"effect":${keys(bytes)}}]`)],
+  ];
+}
+
 /** All others are sent by POST. */
-const PUTS: readonly string[] = [`/admin/tenants/${ID}`];
+const PUTS: readonly string[] = [`/admin/tenants/${ID}`, `/policies/${ID}`];
 
 /** In the short form, what can be sent anywhere goes to each operation in part: all of it to all of them together. */
 export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {

@@ -12,7 +12,8 @@ import { Client, event } from './client.ts';
 import { requireKept } from './kill-rounds.ts';
 import { LastingLoad } from './lasting-load.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
-import { type Service, startService, temporaryFolder } from './running.ts';
+import { Nodes } from './running-nodes.ts';
+import { temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
 
 const NODES = SIZE.isLong ? 4 : 2;
@@ -25,40 +26,6 @@ const DATABASE_EACH = 4;
 const BETWEEN = 30;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Nodes with names of their own, on one data directory: they share the keys and the place of the anchor. */
-class Nodes implements AsyncDisposable {
-  readonly #env: Readonly<Record<string, string>>;
-  readonly #dataDirectory: string;
-  readonly #running = new Map<string, Service>();
-
-  constructor(url: string, dataDirectory: string) {
-    this.#dataDirectory = dataDirectory;
-    // So that kills fall upon boundaries of streams too.
-    this.#env = { Storage__Url: url, Streams__SealAfterEvents: '50', Log__CheckpointInterval: 'PT0.2S' };
-  }
-
-  get urls(): string[] {
-    return [...this.#running.values()].map(({ url }) => url);
-  }
-
-  async start(name: string): Promise<Service> {
-    const env = { ...this.#env, Node__Name: name };
-    const service = await startService({ dataDirectory: this.#dataDirectory, env });
-    this.#running.set(name, service);
-    return service;
-  }
-
-  async kill(name: string): Promise<void> {
-    const service = this.#running.get(name);
-    this.#running.delete(name);
-    await service?.[Symbol.asyncDispose]();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const name of this.#running.keys()) await this.kill(name);
-  }
-}
 
 async function whileKilled(server: PostgresServer, nodes: Nodes, load: LastingLoad): Promise<string> {
   const endAt = performance.now() + RUN_MS;

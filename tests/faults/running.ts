@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export const KEY = 'the-platform-key-of-the-fault-tests';
-const COMMAND = join(import.meta.dirname, '../../packages/cli/bin/tallystick.js');
+export const COMMAND = join(import.meta.dirname, '../../packages/cli/bin/tallystick.js');
 
 export interface Service extends AsyncDisposable {
   readonly url: string;
