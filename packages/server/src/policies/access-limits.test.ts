@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import type { AuditEvent, List, SearchAnswer } from '@tallystick/contract';
-import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
-import { EVENT } from '../testing/bound-operations.ts';
+import type { AuditEvent } from '@tallystick/contract';
+import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { AccessReaders } from './testing/access-readers.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
@@ -17,61 +17,7 @@ before(async () => {
 });
 after(() => app[Symbol.asyncDispose]());
 
-interface Told<T> {
-  readonly code: string;
-  readonly body: T;
-}
-
-async function ask<T>(
-  method: string,
-  path: string,
-  { key = PLATFORM_KEY, tenant, body }: { key?: string; tenant: string; body?: object },
-): Promise<Told<T>> {
-  const response = await fetch(`${app.url}/api/v1${path}`, {
-    method,
-    headers: { 'X-API-Key': key, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const answer = (await response.json()) as T & { error?: { code: string } };
-  return { code: `${response.status} ${answer.error?.code ?? ''}`.trim(), body: answer };
-}
-
-async function keyFor(tenant: string, role: string): Promise<string> {
-  const { body } = await ask<{ key: string }>('POST', '/admin/api-keys', {
-    tenant,
-    body: { name: `${role} ${Math.random()}`, tenantId: tenant, roles: [role] },
-  });
-  return body.key;
-}
-
-async function put(
-  tenant: string,
-  rules: readonly object[],
-  policyType: 'Access' | 'Classification' | 'Retention' = 'Access',
-): Promise<void> {
-  const body = { name: policyType, policyType, rules };
-  assert.equal((await ask('POST', '/policies', { tenant, body })).code, '201');
-}
-
-async function send(tenant: string, event: object): Promise<string> {
-  const { body } = await ask<{ eventId: string }>('POST', '/audit-events', {
-    tenant,
-    body: { ...EVENT, ...event },
-  });
-  return body.eventId;
-}
-
-/** What a reader gets on each way. */
-async function seenBy(key: string, tenant: string, eventId: string) {
-  const got = await ask<AuditEvent>('GET', `/audit-events/${eventId}`, { key, tenant });
-  const listed = await ask<List<AuditEvent>>('GET', '/audit-events', { key, tenant });
-  const found = await ask<SearchAnswer>('POST', '/audit-events/search', {
-    key,
-    tenant,
-    body: { aggregations: ['byAction', 'byActor'] },
-  });
-  return { got, listed: listed.body.data, found: found.body };
-}
+const { ask, keyFor, keyWith, put, send, seenBy } = new AccessReaders(() => app);
 
 test('a policy that somebody has switched off in the database is not taken for one that its author has', async () => {
   const tenant = 'switched-off';
@@ -93,16 +39,9 @@ test('a policy that somebody has switched off in the database is not taken for o
 
 test('each role counts with its own clearance, and a stated one below them is a limit', async () => {
   const tenant = 'roles';
-  const keyWith = async (more: object) =>
-    (
-      await ask<{ key: string }>('POST', '/admin/api-keys', {
-        tenant,
-        body: { name: `k ${Math.random()}`, tenantId: tenant, ...more },
-      })
-    ).body.key;
-  const both = await keyWith({ roles: ['Viewer', 'Auditor'] });
-  const limited = await keyWith({ roles: ['Viewer'], clearance: 'Public' });
-  const stated = await keyWith({ roles: ['Viewer'], clearance: 'Secret' });
+  const both = await keyWith(tenant, { roles: ['Viewer', 'Auditor'] });
+  const limited = await keyWith(tenant, { roles: ['Viewer'], clearance: 'Public' });
+  const stated = await keyWith(tenant, { roles: ['Viewer'], clearance: 'Secret' });
   const invoice = { resource: { resourceType: 'Invoice', resourceId: '1' }, payload: { note: 'pangolin' } };
   const confidential = await send(tenant, { ...invoice, classification: 'Confidential' });
   const internal = await send(tenant, { ...invoice, classification: 'Internal' });
@@ -126,13 +65,10 @@ test('each role counts with its own clearance, and a stated one below them is a 
 
 test('a role that no rule is about does not undo what a rule says of another', async () => {
   const tenant = 'one-role';
-  const { body } = await ask<{ key: string }>('POST', '/admin/api-keys', {
-    tenant,
-    body: { name: 'both', tenantId: tenant, roles: ['Viewer', 'Auditor'] },
-  });
+  const both = await keyWith(tenant, { roles: ['Viewer', 'Auditor'] });
   const eventId = await send(tenant, { classification: 'Confidential', payload: { note: 'pangolin' } });
   await put(tenant, [{ effect: { access: 'Allow', roles: ['Auditor'], maxClassification: 'Internal' } }]);
-  assert.deepEqual((await seenBy(body.key, tenant, eventId)).got.body.payload, {});
+  assert.deepEqual((await seenBy(both, tenant, eventId)).got.body.payload, {});
 });
 
 test('very many fields are withheld in one go', async () => {

@@ -3,16 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type {
-  AuditEvent,
-  EventExplanation,
-  EventProof,
-  List,
-  Policy,
-  SearchAnswer,
-} from '@tallystick/contract';
-import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import type { EventExplanation, EventProof, List, Policy, SearchAnswer } from '@tallystick/contract';
+import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { EVENT } from '../testing/bound-operations.ts';
+import { AccessReaders } from './testing/access-readers.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 let app: TestApp;
@@ -21,61 +15,7 @@ before(async () => {
 });
 after(() => app[Symbol.asyncDispose]());
 
-interface Told<T> {
-  readonly code: string;
-  readonly body: T;
-}
-
-async function ask<T>(
-  method: string,
-  path: string,
-  { key = PLATFORM_KEY, tenant, body }: { key?: string; tenant: string; body?: object },
-): Promise<Told<T>> {
-  const response = await fetch(`${app.url}/api/v1${path}`, {
-    method,
-    headers: { 'X-API-Key': key, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const answer = (await response.json()) as T & { error?: { code: string } };
-  return { code: `${response.status} ${answer.error?.code ?? ''}`.trim(), body: answer };
-}
-
-async function keyFor(tenant: string, role: string): Promise<string> {
-  const { body } = await ask<{ key: string }>('POST', '/admin/api-keys', {
-    tenant,
-    body: { name: `${role} ${Math.random()}`, tenantId: tenant, roles: [role] },
-  });
-  return body.key;
-}
-
-async function put(
-  tenant: string,
-  rules: readonly object[],
-  policyType: 'Access' | 'Classification' | 'Retention' = 'Access',
-): Promise<void> {
-  const body = { name: policyType, policyType, rules };
-  assert.equal((await ask('POST', '/policies', { tenant, body })).code, '201');
-}
-
-async function send(tenant: string, event: object): Promise<string> {
-  const { body } = await ask<{ eventId: string }>('POST', '/audit-events', {
-    tenant,
-    body: { ...EVENT, ...event },
-  });
-  return body.eventId;
-}
-
-/** What a reader gets on each way. */
-async function seenBy(key: string, tenant: string, eventId: string) {
-  const got = await ask<AuditEvent>('GET', `/audit-events/${eventId}`, { key, tenant });
-  const listed = await ask<List<AuditEvent>>('GET', '/audit-events', { key, tenant });
-  const found = await ask<SearchAnswer>('POST', '/audit-events/search', {
-    key,
-    tenant,
-    body: { aggregations: ['byAction', 'byActor'] },
-  });
-  return { got, listed: listed.body.data, found: found.body };
-}
+const { ask, keyFor, put, send, seenBy } = new AccessReaders(() => app);
 
 test('what a rule denies to a role is invisible to it on every way, and to no other', async () => {
   const tenant = 'denied';
