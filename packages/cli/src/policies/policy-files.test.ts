@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,4 +83,13 @@ test('what is not a policy, or is ambiguous, is refused with file and line', () 
   assert.throws(() => readPolicyFiles([join(folder, 'none')]), /cannot read .*none: no such file/);
   assert.equal(named([directory({ 'a.yaml': 'name: A\nstatus: Draft\nactive: false\n' })]).length, 1);
   assert.equal(named([directory({ 'a.yaml': `name: A\n#${'x'.repeat(1_048_576 - 9)}` })]).length, 1);
+});
+
+test('a named pipe in a directory is not waited for', () => {
+  const path = directory({ 'a.yaml': 'name: A\n' });
+  execFileSync('mkfifo', [join(path, 'b.yaml')]);
+  assert.deepEqual(
+    readPolicyFiles([path]).map(({ name }) => name),
+    ['A'],
+  );
 });

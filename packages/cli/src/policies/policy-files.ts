@@ -41,8 +41,13 @@ export function readPolicyFiles(paths: readonly string[]): PolicyInFile[] {
 function filesAt(path: string): string[] {
   try {
     if (!statSync(path).isDirectory()) return [path];
-    const names = readdirSync(path).filter((name) => ENDINGS.test(name));
-    if (names.length > 0) return names.toSorted().map((name) => join(path, name));
+    const files = readdirSync(path)
+      .filter((name) => ENDINGS.test(name))
+      .toSorted()
+      .map((name) => join(path, name));
+    // Reading a named pipe would wait for a writer.
+    const regular = files.filter((file) => statSync(file).isFile());
+    if (regular.length > 0) return regular;
   } catch (error) {
     throw cannotRead(path, error);
   }

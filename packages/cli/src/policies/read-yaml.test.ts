@@ -54,6 +54,9 @@ test('what has no JSON equivalent is refused with its line', () => {
     ['a: !!binary aGk=\n', 1, /tag/],
     ['a: *b\n', 1, /unknown alias \*b/],
     ['a: &b [*b]\n', 1, /unknown alias \*b/],
+    // Each alias would be written out.
+    [`a: &b ${'x'.repeat(700_000)}\nc: [*b, *b]\n`, 2, /aliases stand for over 1048576 characters/],
+    [`a: &b ${'x'.repeat(300_000)}\nc: &d [*b, *b]\ne: [*d]\n`, 3, /aliases stand for over/],
     ['a: b: c\n', 1, /Nested mappings/],
     ['a:\n\tb: c\n', 2, /Tabs/],
     ['a: 1\nb: "x\n', 3, /quote/],

@@ -1,7 +1,7 @@
 // Reads YAML 1.2 (and so JSON) as JSON values, one for each document, and knows the line of each value. The schema is the
 // core one: `yes` is a string. Refused, with the line: duplicate keys, tags, keys that are not strings, and numbers that are
 // not exact in JSON. The cost is linear in the size of the text, however hostile it is: nesting is limited before a document
-// is built, and the values that aliases stand for are counted.
+// is built, and the values that aliases stand for are counted, by number and by length.
 
 import { LIMITS } from '@tallystick/contract';
 import { scanJson } from '@tallystick/evidence';
@@ -41,6 +41,8 @@ export class NotReadable extends Error {
 /** Far deeper than any policy: each level is one or two of them. */
 const OPEN_TOKENS_MAX = 200;
 const VALUES_MAX = LIMITS.requestValuesMax;
+/** Of what aliases stand for: each is sent as often as it is named. */
+const ALIASED_LENGTH_MAX = LIMITS.requestBytesMax;
 /** Lines of longer paths are not kept: one long key would stand in the path of each value below it. */
 const PATH_LENGTH_MAX = 1000;
 
@@ -67,7 +69,7 @@ export function readYaml(text: string): ReadDocument[] {
     const [fault] = [...document.errors, ...document.warnings];
     if (fault !== undefined) throw new NotReadable(lineAt(fault.pos[0]), oneSentence(fault.message));
     if (isScalar(document.contents) && document.contents.value === null) continue;
-    const reading: Reading = { lineAt, lines: new Map(), anchors: new Map(), values: 0 };
+    const reading: Reading = { lineAt, lines: new Map(), anchors: new Map(), values: 0, aliased: 0 };
     const value = valueOf(document.contents, '', reading);
     read.push({ value, lineOf: (path) => nearestLine(reading.lines, path) });
   }
@@ -90,28 +92,43 @@ interface Reading {
   readonly lineAt: (offset: number) => number;
   /** By path. */
   readonly lines: Map<string, number>;
-  /** The value of each anchor, and how many values are in it. Set at the end of the value, so that none contains itself. */
-  readonly anchors: Map<string, { readonly value: unknown; readonly values: number }>;
+  /** The value of each anchor, how many values are in it, and how long it is written. Set at the end of the value, so that none contains itself. */
+  readonly anchors: Map<string, Anchored>;
   /** How many were read so far, including those that aliases stand for. */
   values: number;
+  /** The length of what aliases stood for so far. */
+  aliased: number;
+}
+
+interface Anchored {
+  readonly value: unknown;
+  readonly values: number;
+  readonly length: number;
 }
 
 function valueOf(node: unknown, path: string, reading: Reading, offset = 0): unknown {
   const at = rangeOf(node)?.[0] ?? offset;
   const line = reading.lineAt(at);
   keepLine(path, line, reading);
-  const before = reading.values;
+  const before = { values: reading.values, aliased: reading.aliased };
   count(1, line, reading);
   if (isAlias(node)) {
     const known = reading.anchors.get(node.source);
     if (known === undefined)
       throw new NotReadable(line, `unknown alias *${node.source}: there is no such anchor before it`);
     count(known.values, line, reading);
+    reading.aliased += known.length;
+    if (reading.aliased > ALIASED_LENGTH_MAX)
+      throw new NotReadable(line, `aliases stand for over ${ALIASED_LENGTH_MAX} characters`);
     return known.value;
   }
   const value = contentOf(node, path, reading, at);
   const anchor = (isScalar(node) || isMap(node) || isSeq(node)) && node.anchor;
-  if (anchor) reading.anchors.set(anchor, { value, values: reading.values - before });
+  if (anchor) {
+    const written = (rangeOf(node)?.[1] ?? at) - at;
+    const length = written + reading.aliased - before.aliased;
+    reading.anchors.set(anchor, { value, values: reading.values - before.values, length });
+  }
   return value;
 }
 
