@@ -14,27 +14,36 @@ export interface DecidedBy {
 
 /** The policies whose rules have won. */
 export function decidingPolicies(text: string): readonly PolicyId[] {
-  const { classification, retention } = readDecidedBy(text);
-  const deciding = [...classification, ...retention].filter(({ decided }) => decided);
-  return [...new Set(deciding.map(({ policyId }) => policyId))];
+  return kept(text).deciding;
+}
+
+/** No hash covers it, so somebody may have changed it: then it says nothing. */
+export function readDecidedBy(text: string | undefined): DecidedBy {
+  return text === undefined ? NOTHING : kept(text).read;
 }
 
 const NOTHING: DecidedBy = { classification: [], retention: [] };
 
-/** No hash covers it, so somebody may have changed it: then it says nothing. */
-export function readDecidedBy(text: string | undefined): DecidedBy {
-  if (text === undefined) return NOTHING;
-  let read = known.get(text);
-  if (read === undefined) {
-    if (known.size >= KNOWN_MAX) known.clear();
-    known.set(text, (read = decidedIn(text)));
-  }
-  return read;
+interface Kept {
+  readonly read: DecidedBy;
+  readonly deciding: readonly PolicyId[];
 }
 
 /** By their texts: many events have the same. */
-const known = new Map<string, DecidedBy>();
+const known = new Map<string, Kept>();
 const KNOWN_MAX = 1000;
+
+function kept(text: string): Kept {
+  let found = known.get(text);
+  if (found === undefined) {
+    const read = decidedIn(text);
+    const won = [...read.classification, ...read.retention].filter(({ decided }) => decided);
+    found = { read, deciding: [...new Set(won.map(({ policyId }) => policyId))] };
+    if (known.size >= KNOWN_MAX) known.clear();
+    known.set(text, found);
+  }
+  return found;
+}
 
 function decidedIn(text: string): DecidedBy {
   try {

@@ -12,7 +12,8 @@ import { compareTimes } from '../../../query/times.ts';
 import type { Draft } from '../../../streams/log.ts';
 
 /** What an event says; the rest is given by the log. */
-export type Said = EventFields & Partial<Content & Pick<AuditEvent, 'kind' | 'eventId'>>;
+export type Said = EventFields &
+  Partial<Content & Pick<AuditEvent, 'kind' | 'eventId'>> & { readonly decidedByText?: string };
 
 export const ALL_CLASSES = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
 export const NEWEST_FIRST: readonly OrderStep[] = [{ field: 'timestamp', isDescending: true }];
@@ -59,7 +60,10 @@ export function requireSame(
 }
 
 /** Of an event that was shown, what the log gives is left out: it is given anew. */
-export function draftOf({ context, payload, kind, eventId, ...said }: Said, nextId: () => string): Draft {
+export function draftOf(
+  { context, payload, kind, eventId, decidedByText, ...said }: Said,
+  nextId: () => string,
+): Draft {
   const { timestamp, correlationId, actor, action, resource, classification, outcome, submittedBy } = said;
   const facts = { timestamp, correlationId, actor, action, resource, classification, outcome, submittedBy };
   return {
@@ -68,6 +72,7 @@ export function draftOf({ context, payload, kind, eventId, ...said }: Said, next
     texts: [Buffer.from(canonicalJson(facts)), Buffer.from(canonicalJson({ context, payload }))],
     classification,
     retention: undefined,
+    decidedBy: decidedByText,
   };
 }
 

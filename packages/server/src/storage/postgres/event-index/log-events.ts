@@ -3,14 +3,8 @@
 import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
-import {
-  type EventRow,
-  eventStillIn,
-  leafIn,
-  loggedEvent,
-  missingAt,
-  removedBy,
-} from '../../event-index/logged-event.ts';
+import { eventStillIn, leafIn, loggedEvent, missingAt, removedBy } from '../../event-index/logged-event.ts';
+import { decisionIn, DecisionTexts } from '../../event-index/decision-texts.ts';
 import { KnownPurges } from '../../event-index/known-purges.ts';
 import {
   type IndexedLog,
@@ -55,11 +49,14 @@ const NOTICES_SINCE = statement(
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
-     SELECT entries.leaf_index, leaf, entry, text1, text2, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
+     SELECT entries.leaf_index, leaf, entry, text1, text2, decision, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3
        ORDER BY leaf_index LIMIT ${PORTION}) AS entries ${WITH_CONTENTS}
      WINDOW w AS (ORDER BY entries.leaf_index)
    ) AS portion WHERE taken - bytes < $4 ORDER BY leaf_index`,
+);
+const DECISIONS = statement(
+  'SELECT decision, body FROM decisions WHERE tenant_id = $1 AND decision = ANY ($2::bigint[])',
 );
 // The one that the first of them is in, and those that begin behind it.
 const STREAMS = statement(
@@ -73,6 +70,7 @@ export class LogEvents implements IndexedLog {
   readonly #held: HeldShares;
   readonly #stored = new StoredEvents();
   readonly #purges = new KnownPurges();
+  readonly #decisions = new DecisionTexts<TenantId>();
 
   constructor(reads: TenantReads, held = HeldShares.all()) {
     this.#reads = reads;
@@ -123,15 +121,27 @@ export class LogEvents implements IndexedLog {
       const streamOf = streamsIn(streams);
       const notices = new Set(deletions.map((row) => numberOf(row, 'notice_index')));
       const isRemoved = removedBy(await this.#removals(transaction, tenant, [...notices]));
+      await this.#readDecisions(transaction, tenant, rows);
       const events: LoggedEvent[] = [];
       for (const row of rows) {
         const index = numberOf(row, 'leaf_index');
         for (let missing = from + events.length; missing < index; missing++) events.push(missingAt(missing));
         const facts = { leaf: leafIn(row), bytes: numberOf(row, 'bytes') };
-        events.push(loggedEvent(eventRow(tenant, index, row, streamOf(index)), facts, isRemoved));
+        const decided_by = this.#decisions.of(tenant, decisionIn(row));
+        const texts = { text1: textOf(row, 'text1'), text2: textOf(row, 'text2'), decided_by };
+        const own = { entry: row['entry'], tenant_id: tenant, stream_id: streamOf(index), ...texts };
+        events.push(loggedEvent({ index, row: own }, facts, isRemoved));
       }
       return events;
     });
+  }
+
+  async #readDecisions(statements: Statements, tenant: TenantId, rows: readonly Row[]): Promise<void> {
+    const decisions = new Set(rows.flatMap((row) => decisionIn(row) ?? []));
+    const unknown = [...decisions].filter((each) => this.#decisions.of(tenant, each) === undefined);
+    if (unknown.length === 0) return;
+    for (const row of await statements.query(DECISIONS, [tenant, unknown]))
+      this.#decisions.keep(tenant, numberOf(row, 'decision'), textIn(row, 'body'));
   }
 
   async events(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<QueriedEvent>> {
@@ -175,9 +185,4 @@ function streamsIn(rows: readonly Row[]): (index: number) => string | null {
     streamId: textIn(row, 'stream_id'),
   }));
   return (index) => streams.findLast(({ firstIndex }) => firstIndex <= index)?.streamId ?? null;
-}
-
-function eventRow(tenant: TenantId, index: number, row: Row, streamId: string | null): EventRow {
-  const texts = { text1: textOf(row, 'text1'), text2: textOf(row, 'text2') };
-  return { index, row: { entry: row['entry'], tenant_id: tenant, stream_id: streamId, ...texts } };
 }

@@ -1,9 +1,9 @@
 // Events of a tenant as the index reads them from journal.db, in the order of the log.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { decisionIn, DecisionTexts } from '../../event-index/decision-texts.ts';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { numberOf, readOr } from '../../rows/columns.ts';
-import { decidedBy } from '../../rows/stored-content.ts';
 
 /** A row of the log, not looked into yet. */
 export interface LoggedRow extends EventRow {
@@ -14,13 +14,15 @@ export interface LoggedRow extends EventRow {
 // Texts come as texts, which takes half the time that bytes do. Bytes that are none are replaced on the way: nobody but who
 // has changed them put them there, and what is found is looked at before it is shown.
 const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, leaf, entry, CAST(text1 AS TEXT) AS text1,
-  CAST(text2 AS TEXT) AS text2, tenant_id, ${decidedBy('tenant')},
+  CAST(text2 AS TEXT) AS text2, tenant_id, contents.decision AS decision,
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 const TABLES = 'entries LEFT JOIN contents USING (id) JOIN tenants ON tenants.tenant = entries.tenant';
 
 export class LoggedEvents {
   readonly #ofTenant: StatementSync;
+  readonly #decision: StatementSync;
+  readonly #decisions = new DecisionTexts<number>();
 
   constructor(journal: DatabaseSync) {
     this.#ofTenant = journal.prepare(
@@ -29,10 +31,23 @@ export class LoggedEvents {
     );
     // It would throw for a number that is too large.
     this.#ofTenant.setReadBigInts(true);
+    this.#decision = journal.prepare('SELECT body FROM decisions WHERE tenant = ? AND decision = ?');
   }
 
   ofTenant(tenant: number, fromIndex: number, endIndex: number, limit: number): LoggedRow[] {
-    return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map(loggedRow);
+    return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map((row) => {
+      const decided_by = this.#decidedBy(tenant, decisionIn(row));
+      return loggedRow(Object.assign(row, { decided_by }));
+    });
+  }
+
+  #decidedBy(tenant: number, decision: number | undefined): string | undefined {
+    const kept = this.#decisions.of(tenant, decision);
+    if (kept !== undefined || decision === undefined) return kept;
+    const text = this.#decision.get(tenant, decision)?.['body'];
+    if (typeof text !== 'string') return undefined;
+    this.#decisions.keep(tenant, decision, text);
+    return text;
   }
 }
 
