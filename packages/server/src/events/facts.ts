@@ -66,8 +66,11 @@ export class PlainFacts implements SentFacts {
 }
 
 function valueAt({ outline }: PlainEvent, node: number): unknown {
-  return parseJson(Buffer.from(outline.value(node)).toString());
+  return parseJson(utf8Slice.call(outline.bytes, outline.from(node), outline.to(node)));
 }
+
+/** It reads any bytes, and needs no view of them. */
+const { utf8Slice } = Buffer.prototype;
 
 /** `correlationId` is that of the request, for an event without one. */
 export function parsedFacts(

@@ -301,7 +301,7 @@ test('single facts are asked before members, plain values of content before dete
     actions: ['*'],
   };
   assert.equal(compiled(conditions).hold(facts), false);
-  assert.deepEqual(asked, ['action', 'actor', 'content', 'payload', 'context']);
+  assert.deepEqual(asked, ['action', 'actor', 'content', 'payload', 'content', 'context']);
 });
 
 test('what detectors have found is told by its paths', () => {

@@ -22,19 +22,34 @@ export interface CompiledConditions {
   readonly hold: (facts: EventFacts) => boolean;
 }
 
-type Content = ReturnType<EventFacts['content']>;
 type Test<Of> = (of: Of) => boolean;
 
 export function compileConditions(conditions: readonly Condition[]): CompiledConditions {
   const inOrder = conditions.toSorted((a, b) => costOf(a) - costOf(b));
-  const ofFacts = allOf(inOrder.filter((each) => !isOfContent(each)).map(factTest));
-  const contentTests = inOrder.filter(isOfContent).map(contentTest);
-  const ofContent = allOf(contentTests);
-  const readsContent = contentTests.length > 0;
-  return {
-    readsContent,
-    hold: readsContent ? (facts) => ofFacts(facts) && ofContent(facts.content()) : ofFacts,
-  };
+  const tests = inOrder.map((condition): Test<EventFacts> => {
+    const read = readerOf(condition.path);
+    const holds = readTest(condition);
+    return (facts) => holds(read(facts));
+  });
+  return { readsContent: conditions.some(({ path: [root] }) => isContentRoot(root)), hold: allOf(tests) };
+}
+
+/** What the path leads to: a value, undefined if there is none. Where it has a `[*]`, it is the list of all that are there. */
+export function readerOf([root, ...below]: ConditionPath): (facts: EventFacts) => unknown {
+  const ofRoot = rootReader(root);
+  if (below.includes(null)) return (facts) => reached(ofRoot(facts), below);
+  const [only] = below;
+  if (only === undefined) return ofRoot;
+  if (typeof only === 'string' && below.length === 1) return (facts) => memberOf(ofRoot(facts), only);
+  // Without a `[*]`, all are steps to one value.
+  return (facts) => (below as readonly PathStep[]).reduce<unknown>(stepInto, ofRoot(facts));
+}
+
+/** Whether the condition holds of what `readerOf` has read at its path. */
+export function readTest({ path, isNegated, test }: Condition): Test<unknown> {
+  const passes = valueTest(test);
+  const reaches = path.includes(null) ? (read: unknown) => (read as unknown[]).some(passes) : passes;
+  return isNegated ? (read) => !reaches(read) : reaches;
 }
 
 /** The value at a path that leads to one. */
@@ -47,12 +62,8 @@ export function rootOf(facts: EventFacts, root: ConditionRoot): unknown {
   return isContentRoot(root) ? facts.content()[root] : facts[root];
 }
 
-function isOfContent({ path: [root] }: Condition): boolean {
-  return isContentRoot(root);
-}
-
 /** Only ranks: what is cheaper, or more often decides, comes first. */
-function costOf({ path, test }: Condition): number {
+export function costOf({ path, test }: Condition): number {
   const ofPath = isTextRoot(path[0]) ? 0 : isContentRoot(path[0]) ? 20 : 2;
   const ofLists = path.includes(null) ? 10 : 0;
   const ofTest = { Present: 0, OneOf: 0, Order: 1, StartsWith: 1, Contains: 3, Detects: 100 }[test.kind];
@@ -69,69 +80,34 @@ function allOf<Of>(tests: readonly Test<Of>[]): Test<Of> {
   return (of) => tests.every((test) => test(of));
 }
 
-function factTest({ path, isNegated, test }: Condition): Test<EventFacts> {
-  const [root, ...below] = path;
-  const passes = valueTest(test);
-  const holds = isNegated ? (value: unknown) => !passes(value) : passes;
+/** By their names, which is faster than by a key. */
+function rootReader(root: ConditionRoot): (facts: EventFacts) => unknown {
   switch (root) {
     case 'action':
-      return ({ action }) => holds(action);
+      return ({ action }) => action;
     case 'classification':
-      return ({ classification }) => holds(classification);
+      return ({ classification }) => classification;
     case 'outcome':
-      return ({ outcome }) => holds(outcome);
+      return ({ outcome }) => outcome;
     case 'correlationId':
-      return ({ correlationId }) => holds(correlationId);
-    case 'actor': {
-      const isTrue = pathTest(below, passes, isNegated);
-      return ({ actor }) => isTrue(actor);
-    }
-    case 'resource': {
-      const isTrue = pathTest(below, passes, isNegated);
-      return ({ resource }) => isTrue(resource);
-    }
+      return ({ correlationId }) => correlationId;
+    case 'actor':
+      return ({ actor }) => actor;
+    case 'resource':
+      return ({ resource }) => resource;
     case 'context':
+      return (facts) => facts.content().context;
     case 'payload':
-      throw new TypeError(`${root} is no fact`);
+      return (facts) => facts.content().payload;
   }
-}
-
-function contentTest({ path: [root, ...below], isNegated, test }: Condition): Test<Content> {
-  const isTrue = pathTest(below, valueTest(test), isNegated);
-  return root === 'payload' ? ({ payload }) => isTrue(payload) : ({ context }) => isTrue(context);
-}
-
-/** Of the value at the root: whether the path leads to one that passes, or where `isNegated`, to none. */
-function pathTest(below: readonly QueryStep[], passes: Test<unknown>, isNegated: boolean): Test<unknown> {
-  const reaches = reachTest(below, passes);
-  return isNegated ? (value) => !reaches(value) : reaches;
-}
-
-function reachTest(below: readonly QueryStep[], passes: Test<unknown>): Test<unknown> {
-  if (below.includes(null)) return (value) => reachesAny(value, below, 0, passes);
-  const [only] = below;
-  if (typeof only === 'string' && below.length === 1) return (value) => passes(memberOf(value, only));
-  return (value) => {
-    let at = value;
-    for (let i = 0; i < below.length && at !== undefined; i++) at = stepInto(at, below[i]!);
-    return passes(at);
-  };
 }
 
 /** Each `[*]` goes through the elements of one list, so no value is met twice. */
-function reachesAny(
-  value: unknown,
-  below: readonly QueryStep[],
-  from: number,
-  passes: Test<unknown>,
-): boolean {
-  let at = value;
-  for (let i = from; i < below.length && at !== undefined; i++) {
-    const step = below[i]!;
-    if (step === null) return Array.isArray(at) && at.some((item) => reachesAny(item, below, i + 1, passes));
-    at = stepInto(at, step);
-  }
-  return passes(at);
+function reached(value: unknown, [step, ...below]: readonly QueryStep[]): unknown[] {
+  if (value === undefined) return [];
+  if (step === undefined) return [value];
+  if (step !== null) return reached(stepInto(value, step), below);
+  return Array.isArray(value) ? value.flatMap((item) => reached(item, below)) : [];
 }
 
 /** The value below another one; undefined if there is none. */

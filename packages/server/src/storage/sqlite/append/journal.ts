@@ -37,6 +37,7 @@ export class Journal {
   readonly #db: DatabaseSync;
   readonly #heads: Heads;
   readonly #usedKeys: UsedIdempotencyKeys;
+  readonly #tables: SqlitePoolTables;
   readonly #writer: PoolWriter<NumberedHead>;
   readonly #epochWriter: EpochWriter;
   readonly #agedStreams: AgedStreams;
@@ -47,7 +48,8 @@ export class Journal {
     this.#db = db;
     this.#heads = new Heads(db, options.logOrigin);
     this.#usedKeys = new UsedIdempotencyKeys(db);
-    this.#writer = new PoolWriter(new SqlitePoolTables(db, this.#heads, this.#usedKeys), options);
+    this.#tables = new SqlitePoolTables(db, this.#heads, this.#usedKeys);
+    this.#writer = new PoolWriter(this.#tables, options);
     this.#epochWriter = new EpochWriter(db, this.#writer.streams, options);
     this.#agedStreams = new AgedStreams(db);
     this.#stream = db.prepare('SELECT 1 FROM streams WHERE stream_id = ? AND tenant = ?');
@@ -110,12 +112,12 @@ export class Journal {
     return hasMore;
   }
 
-  /** Removes a portion of the keys whose window has ended; true if there may be more. */
   /** Some of the work that is left for moments when nobody waits; true if there is more. */
   moveKeys(): boolean {
     return this.#usedKeys.moveSome();
   }
 
+  /** Removes a portion of the keys whose window has ended; true if there may be more. */
   sweepUsedKeys(steadyNowMs: number): boolean {
     return this.#usedKeys.sweep(steadyNowMs);
   }
@@ -125,6 +127,7 @@ export class Journal {
     try {
       return inTransaction(this.#db, () => {
         this.#heads.refresh();
+        this.#tables.begin();
         const firstId = this.#heads.nextId;
         const result = work();
         this.#chainGuard.demandChain(firstId);

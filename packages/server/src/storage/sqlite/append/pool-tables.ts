@@ -28,6 +28,8 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #insertDecision: StatementSync;
   readonly #insertStream: StatementSync;
   readonly #insertJob: StatementSync;
+  /** Decisions that this transaction has stored, by tenant: most events of a pool were decided alike. */
+  readonly #decided = new Map<number, Set<number>>();
 
   constructor(db: DatabaseSync, heads: Heads, usedKeys: UsedIdempotencyKeys) {
     this.#heads = heads;
@@ -53,6 +55,11 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     this.#insertStream = db.prepare(
       'INSERT INTO streams (tenant, first_index, stream_id, created_at_ms) VALUES (?, ?, ?, ?)',
     );
+  }
+
+  /** Before anything of a transaction is put: what the one before has put may have been rolled back. */
+  begin(): void {
+    this.#decided.clear();
   }
 
   head(tenant: TenantId): NumberedHead | undefined {
@@ -115,7 +122,12 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   #putDecision(tenant: number, body: string): number {
     const decision = decisionNumber(body);
-    this.#insertDecision.run(tenant, decision, body);
+    let stored = this.#decided.get(tenant);
+    if (stored === undefined) this.#decided.set(tenant, (stored = new Set()));
+    if (!stored.has(decision)) {
+      this.#insertDecision.run(tenant, decision, body);
+      stored.add(decision);
+    }
     return decision;
   }
 
