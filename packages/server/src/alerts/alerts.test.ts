@@ -202,10 +202,10 @@ test('violations are filtered, paged, and noted once', async () => {
 });
 
 test('who may not see the event does not learn of the violation; who sees a part gets no paths and no values', async () => {
-  const admin = adminCaller(app, 'hidden');
+  const admin = adminCaller(app, 'withheld');
   const [viewer, auditor] = [
-    await callerOf(app, 'hidden', ['Viewer']),
-    await callerOf(app, 'hidden', ['Auditor']),
+    await callerOf(app, 'withheld', ['Viewer']),
+    await callerOf(app, 'withheld', ['Auditor']),
   ];
   const threshold = { count: 2, window: 'P1D', groupBy: 'payload.iban' };
   await alertPolicy(admin, [

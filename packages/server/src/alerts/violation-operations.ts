@@ -162,10 +162,10 @@ async function seenBy(
       },
     });
   }
-  const { extent, hiddenFields } = visibility;
+  const { extent, withheldFields } = visibility;
   if (extent === 'Invisible') return undefined;
   const isCleared = isAtLeast(ownClearance(call), highest);
-  return { violation, isWhole: isCleared && extent === 'Whole' && hiddenFields.length === 0 };
+  return { violation, isWhole: isCleared && extent === 'Whole' && withheldFields.length === 0 };
 }
 
 function show({ violation, isWhole }: SeenViolation): PolicyViolation {

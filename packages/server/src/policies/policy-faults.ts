@@ -6,7 +6,7 @@ import type { OwnViolation } from '../call.ts';
 import { receivedMember } from '../call.ts';
 import { parseConditions } from './condition.ts';
 import { CONDITION_ROOTS, isConditionRoot, isTextRoot, readSteps } from './condition-path.ts';
-import { redactablePath } from './redacted-fields.ts';
+import { withholdablePath } from './withheld-fields.ts';
 
 /** Of the member `policy` of an operation's input. */
 export function policyViolations(policy: unknown): OwnViolation[] {
@@ -73,7 +73,7 @@ function isEffectMember(name: string): boolean {
 function fieldFaults(fields: unknown, at: string): ErrorDetail[] {
   if (!Array.isArray(fields) || fields.length > LIMITS.redactFieldsMax) return [];
   return fields.flatMap((field, i) => {
-    const read = typeof field === 'string' ? redactablePath(field) : [];
+    const read = typeof field === 'string' ? withholdablePath(field) : [];
     return typeof read === 'string' ? [{ field: `${at}[${i}]`, issue: read, value: field }] : [];
   });
 }

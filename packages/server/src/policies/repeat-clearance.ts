@@ -1,6 +1,6 @@
 // How far a caller learns of the repeats of others (repeats.ts). Where Access rules concern the caller, it learns of the repeats of
-// what it sees as a whole: otherwise it could guess what a rule hides, and see which guess is a repeat. What was sent is judged in place
-// of what is stored, since of a right guess both are the same. Only the classification may have been another.
+// what it sees as a whole: otherwise it could guess what a rule withholds, and see which guess is a repeat. The sent event is
+// judged in place of the stored one, since a right guess is equal to it. Only the classification may differ.
 
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -47,8 +47,8 @@ function wholeUpTo({ texts: [facts, content] }: Draft, sight: Sight): number {
   const read = storedFacts(parseJson(textOf(facts)) as EventFields, textOf(content));
   const place = CLASSIFICATIONS.findIndex((classification) => {
     const judged = { ...read, classification };
-    const { extent, hiddenFields } = sight.judge({ kind: 'Event', classification, facts: () => judged });
-    return extent !== 'Whole' || hiddenFields.length > 0;
+    const { extent, withheldFields } = sight.judge({ kind: 'Event', classification, facts: () => judged });
+    return extent !== 'Whole' || withheldFields.length > 0;
   });
   return place === -1 ? CLASSIFICATIONS.length : place;
 }

@@ -124,11 +124,12 @@ function decidesNoLess(
   { effect: strong }: RuleConfiguration,
   { effect: weak }: RuleConfiguration,
 ): boolean {
-  const hides = (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field));
+  const withholdsAll = (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field));
   switch (type) {
     case 'Classification':
       return (
-        hides && isAtLeast(strong.classification as Classification, weak.classification as Classification)
+        withholdsAll &&
+        isAtLeast(strong.classification as Classification, weak.classification as Classification)
       );
     case 'Retention':
       return (

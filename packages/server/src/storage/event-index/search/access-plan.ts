@@ -1,4 +1,4 @@
-// Access rules as plans of the index: which docs they deny, whose content they show or withhold, and in which they hide fields.
+// Access rules as plans of the index: which docs they deny, whose content they show or withhold, and in which they withhold fields.
 // Rules judge the event itself, case included, whatever the reader may see of it; what the index cannot tell is looked at.
 
 import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
@@ -27,23 +27,23 @@ import { perhaps, spelledFact, traits } from './plan-leaves.ts';
 
 export class AccessPlans {
   readonly denied: Plan;
-  /** Docs in which fields are hidden; all leaves are unsure in them. */
-  readonly hidden: Plan;
+  /** Docs in which fields are withheld; all leaves are unsure in them. */
+  readonly fieldsWithheld: Plan;
   /** Each term of a question asks for it. */
   readonly #cleared = new Map<Classification, Plan>();
   readonly #rolesFor: (classification: Classification) => readonly QueriedRole[];
 
   constructor(access: AccessRules) {
-    const { denying, hiding, hidingBelow, cleared } = accessQuery(access);
+    const { denying, withholding, withholdingBelow, cleared } = accessQuery(access);
     this.denied = anyOf(denying);
     this.#rolesFor = cleared;
-    this.hidden = or([anyOf(hiding), and([anyOf(hidingBelow), this.#withheld()])]);
+    this.fieldsWithheld = or([anyOf(withholding), and([anyOf(withholdingBelow), this.#notCleared()])]);
   }
 
-  /** Whether the index can tell by itself what the reader sees: no field is hidden, and no rule must be asked of the event. */
+  /** Whether the index can tell by itself what the reader sees: no field is withheld, and no rule must be asked of the event. */
   get isSure(): boolean {
     const all = [this.denied, ...CLASSIFICATIONS.map((each) => this.cleared(each))];
-    return this.hidden.of === 'None' && all.every(isSure);
+    return this.fieldsWithheld.of === 'None' && all.every(isSure);
   }
 
   /** Docs for which the reader is cleared for this classification. */
@@ -59,7 +59,7 @@ export class AccessPlans {
   }
 
   /** Docs for whose classification the reader is not cleared. */
-  #withheld(): Plan {
+  #notCleared(): Plan {
     return or(
       CLASSIFICATIONS.map((each) =>
         and([traits(({ classification }) => classification === each), not(this.cleared(each))]),

@@ -111,14 +111,14 @@ class Planner {
             to: timeRange.to === undefined ? undefined : momentOf(timeRange.to),
           },
     ]);
-    return found.of === 'All' ? found : this.#unsureWhereHidden(found);
+    return found.of === 'All' ? found : this.#unsureWhereWithheld(found);
   }
 
-  /** What stands in a field that is hidden is found by nothing. */
-  #unsureWhereHidden(found: Plan): Plan {
-    const hidden = this.#access?.hidden ?? NONE;
-    if (hidden.of === 'None') return found;
-    return { of: 'Between', sure: and([found, not(hidden)]), possible: found };
+  /** No question finds what is in a withheld field, which the index has. */
+  #unsureWhereWithheld(found: Plan): Plan {
+    const withheld = this.#access?.fieldsWithheld ?? NONE;
+    if (withheld.of === 'None') return found;
+    return { of: 'Between', sure: and([found, not(withheld)]), possible: found };
   }
 
   query(query: Query): Plan {
@@ -145,7 +145,7 @@ class Planner {
       new TermPlanner([]).plan(term),
       ...CLASSIFICATIONS.map((each) => and([access.cleared(each), new TermPlanner([each]).plan(term)])),
     ]);
-    return this.#unsureWhereHidden(found);
+    return this.#unsureWhereWithheld(found);
   }
 }
 
