@@ -9,21 +9,16 @@ import {
   type QueriedRole,
   type QueriedRule,
 } from '../../../query/access-query.ts';
-import { termOf } from '../segments/bytes.ts';
 import {
   FACT_LETTERS,
-  factKey,
-  factPrefix,
   keysOf,
   NAME_LETTERS,
   OPTIONAL_FACTS,
-  pathText,
-  PRESENCE,
   type Traits,
   type WholeFact,
 } from '../segments/terms.ts';
 import { ALL, and, isSure, NONE, not, or, type Plan } from './plan.ts';
-import { perhaps, spelledFact, traits } from './plan-leaves.ts';
+import { contentPresence, exactFact, factPresence, perhaps, spelledFact, traits } from './plan-leaves.ts';
 
 export class AccessPlans {
   readonly denied: Plan;
@@ -87,7 +82,7 @@ function testPlan(condition: QueriedCondition): Plan {
   if (trait !== undefined) return traits((each) => passes(each[trait]));
   const fact = path.join('.');
   if (fact in FACT_LETTERS) return factPlan(fact as WholeFact, condition);
-  if (fact in NAME_LETTERS) return perhaps(presenceOf(NAME_LETTERS[fact as keyof typeof NAME_LETTERS]));
+  if (fact in NAME_LETTERS) return perhaps(factPresence(NAME_LETTERS[fact as keyof typeof NAME_LETTERS]));
   // An actor or a resource as a whole is there; no other member of one is.
   return member === undefined && condition.test.kind === 'Present' ? ALL : NONE;
 }
@@ -99,7 +94,7 @@ const TRAIT_PATHS: Readonly<Record<string, keyof Traits>> = {
 };
 
 function factPlan(fact: WholeFact, { test }: QueriedCondition): Plan {
-  const present = OPTIONAL_FACTS.includes(fact) ? presenceOf(FACT_LETTERS[fact]) : ALL;
+  const present = OPTIONAL_FACTS.includes(fact) ? factPresence(FACT_LETTERS[fact]) : ALL;
   switch (test.kind) {
     case 'OneOf':
       return or([
@@ -117,22 +112,10 @@ function factPlan(fact: WholeFact, { test }: QueriedCondition): Plan {
   }
 }
 
-function exactFact(fact: WholeFact, text: string): Plan {
-  return { of: 'Term', sections: ['facts'], term: factPrefix(FACT_LETTERS[fact]) + termOf(factKey(text)) };
-}
-
 /**
  * Only that there may be a value at the path is known: words are folded, and not all of a large event are there; and where a
  * value stands in a list is not known either.
  */
 function contentPlan({ path }: QueriedCondition): Plan {
-  return perhaps({
-    of: 'Term',
-    sections: CLASSIFICATIONS,
-    term: PRESENCE + termOf(pathText(keysOf(path))),
-  });
-}
-
-function presenceOf(letter: string): Plan {
-  return { of: 'Term', sections: ['facts'], term: PRESENCE + letter };
+  return perhaps(contentPresence(CLASSIFICATIONS, keysOf(path)));
 }

@@ -18,7 +18,6 @@ import {
   DECIDED_BY,
   escapeEnds,
   FACT_LETTERS,
-  factKey,
   factPrefix,
   keysOf,
   NAME_LETTERS,
@@ -27,7 +26,6 @@ import {
   numberPrefix,
   OPTIONAL_FACTS,
   pathText,
-  PRESENCE,
   type Section,
   type Traits,
   valuePrefix,
@@ -35,7 +33,15 @@ import {
 } from '../segments/terms.ts';
 import { AccessPlans } from './access-plan.ts';
 import { ALL, and, NONE, not, or, type Plan, wordIn } from './plan.ts';
-import { perhaps, spelledFact, traits, traitsWith } from './plan-leaves.ts';
+import {
+  contentPresence,
+  exactFact,
+  factPresence,
+  perhaps,
+  spelledFact,
+  traits,
+  traitsWith,
+} from './plan-leaves.ts';
 import { DAY_MS, type Moment, momentOf } from '../segments/times.ts';
 
 /** Content of these is found by whole words only. */
@@ -257,11 +263,11 @@ class TermPlanner {
       ...whole.map((fact) => FACT_LETTERS[fact as 'actor.userId']),
       ...words.map((fact) => NAME_LETTERS[fact as 'actor.userName']),
     ];
-    return or(letters.map((letter) => ({ of: 'Term', sections: ['facts'], term: PRESENCE + letter })));
+    return or(letters.map(factPresence));
   }
 
   #presence(keys: readonly string[]): Plan {
-    return { of: 'Term', sections: this.#content, term: PRESENCE + termOf(pathText(keys)) };
+    return contentPresence(this.#content, keys);
   }
 }
 
@@ -285,9 +291,7 @@ function facts(
   return any(asked, (text) =>
     or(
       names.map((name) =>
-        takesPrefix && text.endsWith('*')
-          ? spelledFact(name, text.slice(0, -1))
-          : { of: 'Term', sections: ['facts'], term: factPrefix(FACT_LETTERS[name]) + termOf(factKey(text)) },
+        takesPrefix && text.endsWith('*') ? spelledFact(name, text.slice(0, -1)) : exactFact(name, text),
       ),
     ),
   );
