@@ -10,9 +10,9 @@
 import {
   type Classification,
   CLASSIFICATIONS,
-  type PolicyType,
   type Role,
   ROLES,
+  type Rule,
   type RuleEffect,
 } from '@tallystick/contract';
 import { clearanceOf, higher, isAtLeast, lower } from '../access/roles.ts';
@@ -21,7 +21,7 @@ import type { QueryStep } from '../query/field-path.ts';
 import { type CompiledConditions, compileConditions } from './compile-condition.ts';
 import { conditionsOf } from './condition.ts';
 import type { EventFacts } from './event-facts.ts';
-import type { PolicyRecord } from './policy.ts';
+import { type EnabledRule, enabledRules } from './policy.ts';
 import { withholdablePath } from './withheld-fields.ts';
 
 /** Data alone, since it goes to the threads of the index. */
@@ -45,7 +45,7 @@ export interface AccessRule {
   readonly policyName: string;
   readonly policyVersion: number;
   readonly ruleId: string;
-  readonly conditions: PolicyRecord['rules'][number]['conditions'];
+  readonly conditions: Rule['conditions'];
   readonly effect: RuleEffect;
 }
 
@@ -68,12 +68,14 @@ export function accessRulesOf(
   { policies }: Pick<TenantRecord, 'policies'>,
   { roles, clearance }: { readonly roles: readonly Role[]; readonly clearance: Classification },
 ): AccessRules | undefined {
-  const rules = rulesIn(policies, 'Access').filter(({ effect }) =>
-    effect.roles?.some((role) => roles.includes(role)),
-  );
+  const rules = enabledRules(policies, 'Access')
+    .filter(({ effect }) => effect.roles?.some((role) => roles.includes(role)))
+    .map(accessRule);
   // Nothing is above the highest clearance, unless a rule lowers it.
   const isBelowNothing = rules.length === 0 && CLASSIFICATIONS.at(-1) === clearance;
-  const classifying = isBelowNothing ? [] : rulesIn(policies, 'Classification').flatMap(withholdingNames);
+  const classifying = isBelowNothing
+    ? []
+    : enabledRules(policies, 'Classification').map(accessRule).flatMap(withholdingNames);
   if (rules.length + classifying.length === 0) return undefined;
   // A credential may state a clearance, which takes the place of those of its roles; one below them is meant as a limit.
   const ofRoles = clearanceOf(undefined, roles);
@@ -86,23 +88,9 @@ export function accessRulesOf(
   };
 }
 
-/** In the order of their policies. */
-function rulesIn(policies: readonly PolicyRecord[], type: PolicyType): AccessRule[] {
-  return policies
-    .filter(({ policyType }) => policyType === type)
-    .toSorted((a, b) => b.priority - a.priority)
-    .flatMap(({ policyId, name: policyName, version: policyVersion, rules }) =>
-      rules
-        .filter(({ enabled }) => enabled)
-        .map(({ ruleId, conditions, effect }) => ({
-          policyId,
-          policyName,
-          policyVersion,
-          ruleId,
-          conditions,
-          effect,
-        })),
-    );
+function accessRule({ policy, ruleId, conditions, effect }: EnabledRule): AccessRule {
+  const { policyId, name: policyName, version: policyVersion } = policy;
+  return { policyId, policyName, policyVersion, ruleId, conditions, effect };
 }
 
 /** The rule reduced to the names that it withholds; nothing where it withholds none. */

@@ -37,6 +37,19 @@ export interface PolicyRecord {
   readonly noticeId: EventId;
 }
 
+/** A rule that is enabled, with its policy. */
+export interface EnabledRule extends Rule {
+  readonly policy: PolicyRecord;
+}
+
+/** Of policies that are active: those of one type, the highest priority first. */
+export function enabledRules(policies: readonly PolicyRecord[], type: PolicyType): EnabledRule[] {
+  return policies
+    .filter(({ policyType }) => policyType === type)
+    .toSorted((a, b) => b.priority - a.priority)
+    .flatMap((policy) => policy.rules.filter(({ enabled }) => enabled).map((rule) => ({ ...rule, policy })));
+}
+
 /** Who changes it, and when. */
 export interface PolicyAuthor {
   readonly by: string;
