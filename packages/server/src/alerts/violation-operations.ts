@@ -9,7 +9,7 @@ import { timeRangeFaults } from '../events/question.ts';
 import { readFacts } from '../events/show.ts';
 import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../paging.ts';
 import { isAtLeast } from '../access/roles.ts';
-import { ownClearance, sightOf, type Visibility } from '../policies/sight.ts';
+import { isDecidedByRules, ownClearance, sightOf, type Visibility } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
@@ -71,7 +71,6 @@ async function list(
 ): Promise<Answer<'violations.list'>> {
   const { policyId, severity, violationType, status, startTime, endTime } = input;
   const { visible } = sightOf(call).index;
-  const isByRules = isDecidedByRules(call);
   const filter: ViolationFilter = {
     policyId,
     severity,
@@ -83,7 +82,7 @@ async function list(
   };
   const read = readPage(parts.cursors, call, input, isId);
   const rows = await seenRows(call, filter, read, parts);
-  const { count, isExact } = isByRules
+  const { count, isExact } = isDecidedByRules(call)
     ? await countSeen(call, filter, parts)
     : { count: await parts.violations.forTenant(call.tenant!).count(filter), isExact: true };
   const { data, pagination } = read.page(rows, ({ violation }) => violation.violationId, count);
@@ -112,11 +111,6 @@ async function countSeen(call: Call, filter: ViolationFilter, parts: ViolationPa
     count += seen.filter((each) => each !== undefined).length;
   }
   return { count, isExact };
-}
-
-/** Whether Access rules say event by event what the reader may know of. */
-function isDecidedByRules(call: Call): boolean {
-  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
 }
 
 async function seenRows(

@@ -11,7 +11,7 @@ import type { RepeatClearance } from '../repeats.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import type { Draft } from '../streams/log.ts';
-import { type Sight, sightOf } from './sight.ts';
+import { isDecidedByRules, type Sight, sightOf } from './sight.ts';
 
 /** Of a request with these events. */
 export async function repeatClearanceOf(
@@ -22,7 +22,7 @@ export async function repeatClearanceOf(
   const isRecognizable =
     call.once !== undefined || drafts.some((draft) => draft.sentFingerprint !== undefined);
   // Events are only read where that may matter.
-  if (!isRecognizable || !isByRules(call)) return call.caller!.clearance;
+  if (!isRecognizable || !isDecidedByRules(call)) return call.caller!.clearance;
   const sight = sightOf(call);
   const pause = pausesBy(clock);
   let rank: number = CLASSIFICATIONS.length;
@@ -35,11 +35,7 @@ export async function repeatClearanceOf(
 
 /** Of a request of which only its key is known. */
 export function requestClearanceOf(call: Call): RepeatClearance {
-  return isByRules(call) && call.operation.startsWith('events.') ? 'None' : call.caller!.clearance;
-}
-
-function isByRules(call: Call): boolean {
-  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
+  return isDecidedByRules(call) && call.operation.startsWith('events.') ? 'None' : call.caller!.clearance;
 }
 
 /** In how many classifications, from the lowest on, the caller would see it whole. */

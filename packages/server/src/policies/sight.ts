@@ -71,6 +71,11 @@ export function sightOf({ caller, tenantRecord }: Pick<Call, 'caller' | 'tenantR
   return sight;
 }
 
+/** Whether Access rules say event by event what the reader may see. */
+export function isDecidedByRules(call: Pick<Call, 'caller' | 'tenantRecord'>): boolean {
+  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
+}
+
 /** What a reader is cleared for where no rule says otherwise. */
 export function ownClearance({ caller }: Pick<Call, 'caller'>): Classification {
   return caller!.clearance;
