@@ -18,7 +18,7 @@ import {
 import { clearanceOf, higher, isAtLeast, lower } from '../access/roles.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { QueryStep } from '../query/field-path.ts';
-import { type CompiledConditions, compileConditions } from './compile-condition.ts';
+import { compileConditions, type HoldsFor } from './compile-condition.ts';
 import { conditionsOf } from './condition.ts';
 import type { EventFacts } from './event-facts.ts';
 import { type EnabledRule, enabledRules } from './policy.ts';
@@ -140,14 +140,14 @@ export function accessJudge(access: AccessRules): JudgeAccess {
 
 interface CompiledRule {
   readonly rule: AccessRule;
-  readonly conditions: CompiledConditions;
+  readonly holdsFor: HoldsFor;
   readonly withheldFields: readonly WithheldField[];
 }
 
 function compile({ rules, classifying, roles, ceiling }: AccessRules): JudgeAccess {
   const [ofAccess, ofClassification] = [rules.map(compileRule), classifying.map(compileRule)];
   return (facts) => {
-    const matching = ({ conditions }: CompiledRule) => conditions.hold(facts);
+    const matching = ({ holdsFor }: CompiledRule) => holdsFor(facts);
     const matched = ofAccess.filter(matching);
     const clearance = lower(clearanceBy(matched, roles), ceiling);
     const isBelow = facts.classification !== undefined && !isAtLeast(clearance, facts.classification);
@@ -164,7 +164,7 @@ function compile({ rules, classifying, roles, ceiling }: AccessRules): JudgeAcce
 function compileRule(rule: AccessRule): CompiledRule {
   return {
     rule,
-    conditions: compileConditions(conditionsOf(rule)),
+    holdsFor: compileConditions(conditionsOf(rule)),
     withheldFields: fieldsWithheldBy(rule.effect),
   };
 }

@@ -1,24 +1,24 @@
 // Which of many rules an event matches. Most conditions are about single facts, and facts have few values: an action, a type of
 // resource, an actor. So for each fact it is kept which rules a value satisfies, as bits; an event matches the rules whose bits
-// are set for all of its facts. That takes as long for a thousand rules as for ten. Only rules that are about context and payload
+// are set for all of its facts. A thousand rules take hardly longer than ten. Only rules that are about context and payload
 // are asked one by one, once the facts let them.
 
 import type { Condition } from './condition.ts';
-import { type CompiledConditions, compileConditions } from './compile-condition.ts';
+import { compileConditions, type HoldsFor } from './compile-condition.ts';
 import { isContentRoot, isTextRoot } from './condition-path.ts';
 import type { EventFacts } from './event-facts.ts';
 
-/** Of one fact; an actor that sends a new name each time must not fill the memory. */
+/** Of one fact: a sender with a new name in each event must not fill the memory. */
 const VALUES_KEPT_MAX = 4096;
-/** Combinations of rules, of which there are few. */
+/** Lists of rules that matched together; few differ. */
 const SETS_KEPT_MAX = 4096;
 const WORD_BITS = 32;
 
 export class RuleSet {
-  readonly readsContent: boolean;
+  readonly #readsContent: boolean;
   readonly #facts: readonly FactBits[];
   /** By the number of a rule: its conditions about content. */
-  readonly #content: readonly (CompiledConditions | undefined)[];
+  readonly #content: readonly (HoldsFor | undefined)[];
   readonly #words: number;
   readonly #all: Uint32Array;
   readonly #matched: Uint32Array;
@@ -34,7 +34,7 @@ export class RuleSet {
       const ofContent = conditions.filter(({ path }) => isContentRoot(path[0]));
       return ofContent.length === 0 ? undefined : compileConditions(ofContent);
     });
-    this.readsContent = this.#content.some((each) => each !== undefined);
+    this.#readsContent = this.#content.some((each) => each !== undefined);
     this.#facts = factBits(rules, this.#all);
   }
 
@@ -46,14 +46,13 @@ export class RuleSet {
       const bits = fact.of(facts);
       for (let i = 0; i < matched.length; i++) matched[i]! &= bits[i]!;
     }
-    if (this.readsContent) this.#askContent(facts, matched);
+    if (this.#readsContent) this.#askContent(facts, matched);
     return this.#listOf(matched);
   }
 
   #askContent(facts: EventFacts, matched: Uint32Array): void {
-    for (const [number, conditions] of this.#content.entries())
-      if (conditions !== undefined && hasBit(matched, number) && !conditions.hold(facts))
-        clearBit(matched, number);
+    for (const [number, holdsFor] of this.#content.entries())
+      if (holdsFor !== undefined && hasBit(matched, number) && !holdsFor(facts)) clearBit(matched, number);
   }
 
   #listOf(matched: Uint32Array): readonly number[] {
@@ -68,19 +67,21 @@ export class RuleSet {
   }
 }
 
+/** The conditions of one rule about one fact. */
+interface FactRule {
+  readonly number: number;
+  readonly holdsFor: HoldsFor;
+}
+
 /** Of one fact: which rules each of its values satisfies. */
 class FactBits {
   readonly #read: (facts: EventFacts) => unknown;
   /** The rules that are about it. */
-  readonly #rules: readonly { readonly number: number; readonly conditions: CompiledConditions }[];
+  readonly #rules: readonly FactRule[];
   readonly #all: Uint32Array;
   readonly #known = new Map<unknown, Uint32Array>();
 
-  constructor(
-    read: (facts: EventFacts) => unknown,
-    rules: readonly { readonly number: number; readonly conditions: CompiledConditions }[],
-    all: Uint32Array,
-  ) {
+  constructor(read: (facts: EventFacts) => unknown, rules: readonly FactRule[], all: Uint32Array) {
     this.#read = read;
     this.#rules = rules;
     this.#all = all;
@@ -93,7 +94,7 @@ class FactBits {
 
   #judge(value: unknown, facts: EventFacts): Uint32Array {
     const bits = this.#all.slice();
-    for (const { number, conditions } of this.#rules) if (!conditions.hold(facts)) clearBit(bits, number);
+    for (const { number, holdsFor } of this.#rules) if (!holdsFor(facts)) clearBit(bits, number);
     if (this.#known.size >= VALUES_KEPT_MAX) this.#known.clear();
     this.#known.set(value, bits);
     return bits;
@@ -118,7 +119,7 @@ function factBits(rules: readonly (readonly Condition[])[], all: Uint32Array): F
     ({ path, of }) =>
       new FactBits(
         readerOf(path),
-        [...of].map(([number, conditions]) => ({ number, conditions: compileConditions(conditions) })),
+        [...of].map(([number, conditions]) => ({ number, holdsFor: compileConditions(conditions) })),
         all,
       ),
   );
@@ -129,7 +130,7 @@ function readerOf(path: Condition['path']): (facts: EventFacts) => unknown {
   const [root, member] = path;
   if (isTextRoot(root)) return (facts) => facts[root];
   if (root !== 'actor' && root !== 'resource') throw new TypeError(`${root} is no fact`);
-  // There is one, always.
+  // Every event has both, so conditions on the whole of one have one answer.
   if (member === undefined) return () => root;
   return (facts) => {
     const members = facts[root] as Readonly<Record<string, unknown>>;
