@@ -1,5 +1,5 @@
-// Lists what the rules of Alert policies have found, and lets callers note it. A violation tells of an event: who may not see that
-// event does not learn of the violation, and who may not see all that is behind it gets no paths and no values.
+// Lists violations, and lets callers acknowledge them. A violation tells of an event: a reader who may not see that event does not
+// learn of the violation, and one who may not see all that is behind it gets it without `fields` and `groupKey`.
 
 import { type Answer, AuditError, ERRORS, type InputOf, type PolicyViolation } from '@tallystick/contract';
 import { decodeEntry, isNotice } from '@tallystick/evidence';
@@ -20,7 +20,7 @@ export interface ViolationParts {
   readonly cursors: Cursors;
 }
 
-/** Looked at together, where rules decide about each. */
+/** Violations that are read and judged together, where rules decide about each. */
 const PORTION = 200;
 
 interface SeenViolation {
@@ -55,10 +55,10 @@ export function createViolationOperations(parts: ViolationParts) {
     ): Promise<Answer<'violations.acknowledge'>> {
       const ofTenant = violations.forTenant(call.tenant!);
       await found(call, await ofTenant.find(violationId));
-      const noted = { by: call.caller!.name, comment: acknowledgement?.comment };
+      const acknowledged = { by: call.caller!.name, comment: acknowledgement?.comment };
       return {
         kind: 'Done',
-        body: show(await found(call, await ofTenant.acknowledge(violationId, noted))),
+        body: show(await found(call, await ofTenant.acknowledge(violationId, acknowledged))),
       };
     },
   };
@@ -95,7 +95,7 @@ async function list(
   };
 }
 
-/** Where rules decide about each, so many are counted. */
+/** Violations that are judged for a total, where rules decide about each. */
 const COUNTED_MAX = 1000;
 
 async function countSeen(call: Call, filter: ViolationFilter, parts: ViolationParts) {
