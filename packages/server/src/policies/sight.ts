@@ -25,8 +25,8 @@ export interface Sight {
 }
 
 /**
- * The part of a sight that an index makes its plan of: it finds the facts of the classes `visible`, and the content of those that are
- * `whole`; rules may say otherwise for single events. Data alone, since it goes to threads.
+ * The part of a sight that an index makes its plan of: it finds the facts of the classes `visible`, and the content of the
+ * classes `whole`; rules may say otherwise for single events. Data alone, since it goes to threads.
  */
 export interface IndexSight {
   readonly visible: readonly Classification[];
@@ -60,7 +60,7 @@ const NOTHING = sightBy({ visible: [], whole: [] });
 /** Of readers whom rules concern, compiled once for each record and caller. */
 const ruled = new WeakMap<TenantRecord, WeakMap<Caller, Sight>>();
 
-/** If the tenant was unknown when the call came, its reader sees nothing, though it may have events by now. */
+/** A reader of a tenant that was unknown when the call came sees nothing, although there may be events by now. */
 export function sightOf({ caller, tenantRecord }: Pick<Call, 'caller' | 'tenantRecord'>): Sight {
   if (caller === undefined || tenantRecord === undefined) return NOTHING;
   if (tenantRecord.policies.length === 0) return SIGHTS.get(caller.clearance)!;
@@ -86,11 +86,11 @@ function sightUnder(tenant: TenantRecord, caller: Caller): Sight {
   const { clearance } = caller;
   if (access === undefined) return SIGHTS.get(clearance)!;
   if (access.rules.length === 0) return sightBy({ ...indexSightOf(clearance), access });
-  // The rules may show any of them: what they say of an event is asked of each.
+  // Rules may show events of any classification, so each event is judged.
   return sightBy({ visible: CLASSIFICATIONS, whole: CLASSIFICATIONS, access });
 }
 
-/** For an index, which has no more of a sight than its own part. */
+/** For an index, which has only this part of a sight. */
 export function judgeBy({ visible, whole, access }: IndexSight, event: SeenEvent): Visibility {
   const { kind, classification } = event;
   // Notices are shown whole to everybody: a proof of a part would not hold.

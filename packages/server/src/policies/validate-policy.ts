@@ -1,4 +1,4 @@
-// Says whether a policy would be accepted, what is odd about it, and what it would have done to events that are stored.
+// Says whether a policy would be accepted, what is odd about it, and which stored events its rules match.
 
 import type { Answer, ErrorDetail, InputOf, PolicyTrial } from '@tallystick/contract';
 import type { Call } from '../call.ts';
@@ -57,7 +57,7 @@ function countedOf(trial: PolicyTrial, replaced: PolicyRecord | undefined) {
 
 function faultsOf(policy: unknown, schemaFaults: SchemaFaults): ErrorDetail[] {
   const bySchema = schemaFaults(policy, '');
-  // For a value that the schema refuses, another rule would repeat the same in other words.
+  // Of a value that the schema refuses, our own rules would say the same in other words.
   const said = new Set(bySchema.map(({ field }) => field));
   const range = receivedMember(policy, 'timeRange');
   const own = [
