@@ -52,7 +52,7 @@ async function measure(
   });
   const measured = await takeTurns(
     [
-      each('compiled', repeats, facts, (event) => rules.filter((rule) => rule.hold(event)).length),
+      each('compiled', repeats, facts, (event) => rules.filter((holdsFor) => holdsFor(event)).length),
       each('plain', 1, events, (event) => conditions.filter((rule) => plainlyHold(rule, event)).length),
     ].map((contender) => perRule(contender, rules.length)),
     ROUNDS,

@@ -15,7 +15,7 @@ const AT = 'rules[0].conditions';
 function holds(conditions: unknown, asked: AskedEvent): boolean {
   const { conditions: sound, faults } = parseConditions(conditions, AT);
   assert.ok(sound, JSON.stringify([conditions, faults]));
-  return compileConditions(sound).hold(factsOf(asked));
+  return compileConditions(sound)(factsOf(asked));
 }
 
 it('every condition matches the event of the page, or does not, as the page says', () => {

@@ -5,7 +5,7 @@ import { toBase64 } from '../bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { type Entry, isNotice, KINDS } from '../event/entry.ts';
 import type { Notice } from '../event/notices.ts';
-import { hidesMoreThan, isWhollyOpen } from '../event/shown-event.ts';
+import { isWhollyOpen, withholdsMoreThan } from '../event/shown-event.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { parseCheckpoint } from '../note/checkpoint.ts';
 import { decideFilter, type FilterCondition, parseFilter } from './bundle-filter.ts';
@@ -62,7 +62,7 @@ export class Account {
     if (notice !== undefined) this.notice(notice);
     if (deleted !== undefined) this.#deletions.deleted(entry, deleted);
     if (isWhollyOpen(shown)) this.#counts.open++;
-    else if (deleted !== true) this.#hidden(shown, deleted ?? [], entry.index);
+    else if (deleted !== true) this.#notWhollyOpen(shown, deleted ?? [], entry.index);
   }
 
   notice(notice: Notice): void {
@@ -77,9 +77,9 @@ export class Account {
     return { ...this.#counts, deleted: this.#deletions.count, explainedBy, ...this.#received };
   }
 
-  #hidden(shown: EntryLine['shown'], deleted: readonly string[], index: number): void {
+  #notWhollyOpen(shown: EntryLine['shown'], deleted: readonly string[], index: number): void {
     const verdict = decideFilter(this.#conditions, { shown, deleted: new Set(deleted) }, index);
-    if (!hidesMoreThan(shown, deleted)) return;
+    if (!withholdsMoreThan(shown, deleted)) return;
     if (verdict === 'Fails') {
       this.#counts.outsideFilter++;
       return;

@@ -86,7 +86,7 @@ describe('the proof of an event', () => {
     await refused(await odd.proofOf(1), 'NOTICE_INVALID', trust, 1);
   });
 
-  it('is refused when it is of another leaf, root, key, or hides what must be shown', async () => {
+  it('is refused when it is of another leaf, root, key, or withholds what must be shown', async () => {
     const proof = await log.proofOf(4);
     const other = await log.proofOf(5);
     await refused({ ...proof, shown: other.shown }, 'LEAF_MISMATCH');

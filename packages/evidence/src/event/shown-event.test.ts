@@ -10,13 +10,13 @@ import {
   byTag,
   type ClosedUnit,
   compareTags,
-  hidesMoreThan,
   isOpen,
   isWhollyOpen,
   type OpenUnit,
   openUnits,
   type ShownEvent,
   shownFrom,
+  withholdsMoreThan,
 } from './shown-event.ts';
 import { tagFrom, tagOf } from './units.ts';
 
@@ -48,7 +48,7 @@ const conflict = refusal('PATH_CONFLICT');
 const malformed = refusal('MALFORMED');
 const closing = (...paths: string[]): ShownEvent => closeUnits(shown, (path) => paths.includes(path));
 
-describe('what is hidden', () => {
+describe('what is withheld', () => {
   it('is nothing where every unit is open', () => {
     assert.equal(isWhollyOpen(shown), true);
     assert.equal(isWhollyOpen([{ units: [] }, { units: [] }]), true);
@@ -64,13 +64,13 @@ describe('what is hidden', () => {
   });
 
   it('is more than some units where another is closed, or a whole group', () => {
-    assert.equal(hidesMoreThan(shown, []), false);
-    assert.equal(hidesMoreThan(closing('/action'), []), true);
-    assert.equal(hidesMoreThan(closing('/action'), [tagText('/action')]), false);
-    assert.equal(hidesMoreThan(closing('/action', '/payload/note'), [tagText('/action')]), true);
+    assert.equal(withholdsMoreThan(shown, []), false);
+    assert.equal(withholdsMoreThan(closing('/action'), []), true);
+    assert.equal(withholdsMoreThan(closing('/action'), [tagText('/action')]), false);
+    assert.equal(withholdsMoreThan(closing('/action', '/payload/note'), [tagText('/action')]), true);
     const both = ['/action', '/payload/note'].map(tagText);
-    assert.equal(hidesMoreThan(closing('/action', '/payload/note'), both), false);
-    assert.equal(hidesMoreThan([closing('/action')[0], withholdContent(shown)[1]], both), true);
+    assert.equal(withholdsMoreThan(closing('/action', '/payload/note'), both), false);
+    assert.equal(withholdsMoreThan([closing('/action')[0], withholdContent(shown)[1]], both), true);
   });
 
   it('is not among the open units', () => {

@@ -67,8 +67,8 @@ export function isWhollyOpen(shown: ShownEvent): boolean {
   return shown.every((group) => 'units' in group && group.units.every(isOpen));
 }
 
-/** Whether anything is hidden besides the units with these tags (base64): another closed unit, or a whole group. */
-export function hidesMoreThan(shown: ShownEvent, tags: readonly string[]): boolean {
+/** Whether anything is withheld besides the units with these tags (base64): another closed unit, or a whole group. */
+export function withholdsMoreThan(shown: ShownEvent, tags: readonly string[]): boolean {
   const known = new Set(tags);
   return shown.some((group) => 'root' in group) || closedTags(shown).some((tag) => !known.has(tag));
 }

@@ -1,5 +1,5 @@
 // The follower that asks the rules of Alert policies about every new event. What they raise is stored with the position in the log,
-// so an event raises each alert once, over restarts and nodes. Logs without such a policy are not read.
+// so an event raises each alert once, also across restarts and nodes. Logs without such a policy are not read.
 
 import type { TenantId } from '@tallystick/contract';
 import { decodeEntry, EvidenceError, isNotice } from '@tallystick/evidence';
@@ -26,7 +26,7 @@ export interface AlertParts extends AlertPoliciesParts {
   readonly telemetry: Pick<Telemetry, 'error'>;
 }
 
-/** Its positions are kept under it. */
+/** The name that its positions are kept under. */
 const NAME = 'Alerts';
 /** How many logs are taken in a turn, and how much of each. */
 const LOGS_MAX = 100;
@@ -68,7 +68,7 @@ export class AlertFollower implements FollowerWork {
     return { isMore, taken, setAside };
   }
 
-  /** After `behind`: whoever reads the records now gets all whose notices are in those entries. */
+  /** Called after `behind`: records that are read from here on include every change whose notice is in those entries. */
   async #lookForChanges(): Promise<void> {
     const version = await this.#parts.records.version();
     if (version !== this.#version || this.#policies.size > TENANTS_KEPT_MAX) this.#policies = new Map();

@@ -13,7 +13,7 @@ export interface AlertPoliciesParts {
   readonly log: Pick<LogReader, 'forTenant'>;
 }
 
-/** A version of a policy, for the entries from one index up to, but not including, another. */
+/** A version of a policy, for the entries from `fromIndex` up to, but not including, `endIndex`. */
 interface InForce {
   readonly fromIndex: number;
   readonly endIndex: number;
@@ -74,7 +74,7 @@ async function versionsOf(
   return found;
 }
 
-/** Entries do not move, and neither do the objects of unchanged policies. */
+/** An entry keeps its index, and a policy that is unchanged is the same object. */
 const indexes = new WeakMap<PolicyRecord, number>();
 
 async function indexOf(policy: PolicyRecord, log: AlertPoliciesParts['log']): Promise<number | undefined> {

@@ -86,7 +86,7 @@ function groupsBy(groupBy: string | undefined): AlertRule['groupOf'] {
     const value = valueAt(facts, path as readonly PathStep[]);
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
       return undefined;
-    // All of it decides, and some of it is shown.
+    // Values that differ count apart, even where they are shown alike.
     return { groupKey: keyOf(canonicalJson(value)), shown: cutText(String(value)) };
   };
 }

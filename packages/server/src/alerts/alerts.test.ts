@@ -1,4 +1,4 @@
-// Alert policies: what breaks a rule, or crosses a threshold, is raised once, stored, listed and noted.
+// Alert policies: what breaks a rule, or crosses a threshold, is raised once, stored, listed and acknowledged.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -157,8 +157,8 @@ test('a threshold is crossed once for each window and group', async () => {
   );
 });
 
-test('violations are filtered, paged, and noted once', async () => {
-  const admin = adminCaller(app, 'noted');
+test('violations are filtered, paged, and acknowledged once', async () => {
+  const admin = adminCaller(app, 'acknowledged');
   const severities = ['Low', 'Medium', 'High', 'Critical'];
   await alertPolicy(admin, [
     ...severities.map((severity) => ({
@@ -184,15 +184,20 @@ test('violations are filtered, paged, and noted once', async () => {
   );
   const [one] = next.data;
   const path = `/violations/${one!.violationId}`;
-  const noted = await post<PolicyViolation>(admin, `${path}/acknowledge`, { comment: 'a test' }, '200');
+  const acknowledged = await post<PolicyViolation>(
+    admin,
+    `${path}/acknowledge`,
+    { comment: 'a test' },
+    '200',
+  );
   const expected = {
     ...one!,
     status: 'Acknowledged',
-    acknowledgedBy: noted.acknowledgedBy,
+    acknowledgedBy: acknowledged.acknowledgedBy,
     comment: 'a test',
   };
-  assert.deepEqual(noted, expected);
-  assert.ok(noted.acknowledgedBy!.length > 0);
+  assert.deepEqual(acknowledged, expected);
+  assert.ok(acknowledged.acknowledgedBy!.length > 0);
   assert.deepEqual(await post(admin, `${path}/acknowledge`, { comment: 'again' }, '200'), expected);
   assert.deepEqual(await violations(admin, '?status=Acknowledged'), [expected]);
   assert.equal((await listed(admin, '?status=Open&violationType=Sorted')).pagination.total, 19);
@@ -202,10 +207,10 @@ test('violations are filtered, paged, and noted once', async () => {
 });
 
 test('who may not see the event does not learn of the violation; who sees a part gets no paths and no values', async () => {
-  const admin = adminCaller(app, 'hidden');
+  const admin = adminCaller(app, 'withheld');
   const [viewer, auditor] = [
-    await callerOf(app, 'hidden', ['Viewer']),
-    await callerOf(app, 'hidden', ['Auditor']),
+    await callerOf(app, 'withheld', ['Viewer']),
+    await callerOf(app, 'withheld', ['Auditor']),
   ];
   const threshold = { count: 2, window: 'P1D', groupBy: 'payload.iban' };
   await alertPolicy(admin, [

@@ -1,6 +1,6 @@
-// What the matches of some entries raise, in the order of the log: a violation for each match of a rule without a threshold, and one
-// when a threshold is crossed. A window begins with the first match of its group, and counts by when events were received; once
-// it has raised its alert it stays silent until it ends.
+// What the matches of some entries raise, in the order of the log: a violation for each match of a rule without a threshold, and
+// one when a count reaches its threshold. A window begins with the first match of its group, by when events were received. Once it
+// has raised its violation it raises nothing more until it ends.
 
 import type { Classification } from '@tallystick/contract';
 import { higher } from '../access/roles.ts';

@@ -1,5 +1,5 @@
-// Lists what the rules of Alert policies have found, and lets callers note it. A violation tells of an event: who may not see that
-// event does not learn of the violation, and who may not see all that is behind it gets no paths and no values.
+// Lists violations, and lets callers acknowledge them. A violation tells of an event: a reader who may not see that event does not
+// learn of the violation, and one who may not see all that is behind it gets it without `fields` and `groupKey`.
 
 import { type Answer, AuditError, ERRORS, type InputOf, type PolicyViolation } from '@tallystick/contract';
 import { decodeEntry, isNotice } from '@tallystick/evidence';
@@ -9,7 +9,7 @@ import { timeRangeFaults } from '../events/question.ts';
 import { readFacts } from '../events/show.ts';
 import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../paging.ts';
 import { isAtLeast } from '../access/roles.ts';
-import { ownClearance, sightOf, type Visibility } from '../policies/sight.ts';
+import { isDecidedByRules, ownClearance, sightOf, type Visibility } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
@@ -20,7 +20,7 @@ export interface ViolationParts {
   readonly cursors: Cursors;
 }
 
-/** Looked at together, where rules decide about each. */
+/** Violations that are read and judged together, where rules decide about each. */
 const PORTION = 200;
 
 interface SeenViolation {
@@ -55,10 +55,10 @@ export function createViolationOperations(parts: ViolationParts) {
     ): Promise<Answer<'violations.acknowledge'>> {
       const ofTenant = violations.forTenant(call.tenant!);
       await found(call, await ofTenant.find(violationId));
-      const noted = { by: call.caller!.name, comment: acknowledgement?.comment };
+      const acknowledged = { by: call.caller!.name, comment: acknowledgement?.comment };
       return {
         kind: 'Done',
-        body: show(await found(call, await ofTenant.acknowledge(violationId, noted))),
+        body: show(await found(call, await ofTenant.acknowledge(violationId, acknowledged))),
       };
     },
   };
@@ -71,7 +71,6 @@ async function list(
 ): Promise<Answer<'violations.list'>> {
   const { policyId, severity, violationType, status, startTime, endTime } = input;
   const { visible } = sightOf(call).index;
-  const isByRules = isDecidedByRules(call);
   const filter: ViolationFilter = {
     policyId,
     severity,
@@ -83,7 +82,7 @@ async function list(
   };
   const read = readPage(parts.cursors, call, input, isId);
   const rows = await seenRows(call, filter, read, parts);
-  const { count, isExact } = isByRules
+  const { count, isExact } = isDecidedByRules(call)
     ? await countSeen(call, filter, parts)
     : { count: await parts.violations.forTenant(call.tenant!).count(filter), isExact: true };
   const { data, pagination } = read.page(rows, ({ violation }) => violation.violationId, count);
@@ -96,7 +95,7 @@ async function list(
   };
 }
 
-/** Where rules decide about each, so many are counted. */
+/** Violations that are judged for a total, where rules decide about each. */
 const COUNTED_MAX = 1000;
 
 async function countSeen(call: Call, filter: ViolationFilter, parts: ViolationParts) {
@@ -112,11 +111,6 @@ async function countSeen(call: Call, filter: ViolationFilter, parts: ViolationPa
     count += seen.filter((each) => each !== undefined).length;
   }
   return { count, isExact };
-}
-
-/** Whether Access rules say event by event what the reader may know of. */
-function isDecidedByRules(call: Call): boolean {
-  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
 }
 
 async function seenRows(
@@ -162,10 +156,10 @@ async function seenBy(
       },
     });
   }
-  const { extent, hiddenFields } = visibility;
+  const { extent, withheldFields } = visibility;
   if (extent === 'Invisible') return undefined;
   const isCleared = isAtLeast(ownClearance(call), highest);
-  return { violation, isWhole: isCleared && extent === 'Whole' && hiddenFields.length === 0 };
+  return { violation, isWhole: isCleared && extent === 'Whole' && withheldFields.length === 0 };
 }
 
 function show({ violation, isWhole }: SeenViolation): PolicyViolation {

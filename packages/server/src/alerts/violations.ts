@@ -1,6 +1,6 @@
-// Violations: what the rules of Alert policies have found, and the windows in which thresholds count. Both are made of the log
-// alone, and stored with the position of the follower that makes them. So each is made once; whoever has noted a violation is
-// stored with it. Nothing here is evidence: the events and the policies are.
+// Violations: what the rules of Alert policies have found, and the windows in which thresholds count. Both are made from the log
+// alone, and stored in one commit with the position of the follower, so each is made once. An acknowledgement is stored with its
+// violation, and is in no log. Nothing here is evidence: the events and the policies are.
 
 import type { AlertThreshold, Classification, PolicyViolation, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
@@ -33,7 +33,7 @@ export interface NewViolation
 
 export interface StoredViolation extends NewViolation {
   readonly tenant: TenantId;
-  /** Undefined: nobody has noted it yet. */
+  /** Undefined: nobody has acknowledged it yet. */
   readonly acknowledged: ViolationNoted | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ViolationNoted {
   readonly comment: string | undefined;
 }
 
-/** One rule that counts, and one of the values that it counts by. */
+/** A rule with a threshold, and one of the values that it counts by. */
 export interface WindowKey {
   readonly ruleKey: string;
   readonly groupKey: string;
@@ -51,7 +51,7 @@ export interface WindowKey {
 /** Begins with the first match of its group. */
 export interface ThresholdWindow extends WindowKey {
   readonly beginsAtMs: number;
-  /** The first moment behind it. */
+  /** Exclusive. */
   readonly endsAtMs: number;
   readonly count: number;
   readonly highest: Classification;
@@ -60,9 +60,9 @@ export interface ThresholdWindow extends WindowKey {
 /** What some entries of a log lead to. */
 export interface AlertChanges {
   readonly violations: readonly NewViolation[];
-  /** New ones, and those that have counted on. */
+  /** New ones, and those whose count has grown. */
   readonly windows: readonly ThresholdWindow[];
-  /** Windows that ended before this moment, or at it, count no more. */
+  /** When the last of the entries was received: windows that have ended by then are removed. */
   readonly nowMs: number;
 }
 
@@ -80,14 +80,14 @@ export interface ViolationFilter {
 
 /** Of one tenant. */
 export interface TenantViolations {
-  /** Those of the windows that there are. */
+  /** The windows with these keys that exist. */
   windows(keys: readonly WindowKey[]): Promise<ThresholdWindow[]>;
   list(filter: ViolationFilter, request: RowsRequest): Promise<StoredViolation[]>;
   /** Counted up to one more than a list's total is exact for. */
   count(filter: ViolationFilter): Promise<number>;
   find(violationId: string): Promise<StoredViolation | undefined>;
-  /** The first to note it is kept. Undefined if there is none. */
-  acknowledge(violationId: string, noted: ViolationNoted): Promise<StoredViolation | undefined>;
+  /** The first to acknowledge it is kept. Undefined if there is no such violation. */
+  acknowledge(violationId: string, acknowledged: ViolationNoted): Promise<StoredViolation | undefined>;
 }
 
 export interface ViolationStore {

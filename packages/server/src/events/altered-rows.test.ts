@@ -139,7 +139,7 @@ test('an event that was classified higher in the store is shown as altered to al
   }
 });
 
-test('a secret event stays hidden from readers below Confidential, even if other fields of it were changed', async () => {
+test('a secret event stays withheld from readers below Confidential, even if other fields of it were changed', async () => {
   const secret = {
     classification: 'Secret',
     resource: { resourceType: 'Invoice', resourceId: '"classification":"Internal"' },

@@ -57,7 +57,7 @@ test('a rule about content that is withheld from a reader is left out, whether i
   assert.ok(!JSON.stringify(part).includes('2000') && !JSON.stringify(part).includes('10.0.0.1'));
 });
 
-test('a rule about a single field that is hidden is left out with it', async () => {
+test('a rule about a single field that is withheld is left out with it', async () => {
   const tenant = policedTenant(app, 'field');
   const viewer = await tenant.keyWith({ roles: ['Viewer'] });
   await tenant.put('Retention', [
@@ -72,12 +72,12 @@ test('a rule about a single field that is hidden is left out with it', async () 
     payload: { sum: 2000, iban: 'DE02120300000000202051' },
   });
   assert.equal((await explained(tenant, eventId!)).retention.rules.length, 3);
-  // Content of which a part is hidden counts as hidden.
+  // Content of which a part is withheld counts as withheld.
   const { retention, access } = await explained(tenant, eventId!, viewer);
   assert.deepEqual([said(retention.rules), said(access.rules)], [['Retention matched'], ['Access decided']]);
 });
 
-test('of Access rules those have decided that allow the least, and those that hide something', async () => {
+test('of Access rules those have decided that allow the least, and those that withhold something', async () => {
   const tenant = policedTenant(app, 'lowest');
   const viewer = await tenant.keyWith({ roles: ['Viewer'] });
   const [eventId] = await tenant.send({ payload: { note: 'a' }, classification: 'Internal' });
@@ -86,7 +86,7 @@ test('of Access rules those have decided that allow the least, and those that hi
   await tenant.put('Access', allow({ maxClassification: 'Internal' }), 'least');
   await tenant.put('Access', allow({ maxClassification: 'Confidential' }), 'middle');
   await tenant.put('Access', allow({}), 'nothing');
-  await tenant.put('Access', allow({ redactFields: ['context.ip'] }), 'hiding');
+  await tenant.put('Access', allow({ redactFields: ['context.ip'] }), 'withholding');
   await tenant.put(
     'Access',
     [{ effect: { ...ALL, roles: ['Auditor'], maxClassification: 'Public' } }],
@@ -99,7 +99,7 @@ test('of Access rules those have decided that allow the least, and those that hi
     'least decided',
     'middle matched',
     'nothing matched',
-    'hiding decided',
+    'withholding decided',
   ]);
 });
 

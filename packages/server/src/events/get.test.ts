@@ -96,10 +96,10 @@ test('a reader below the classification sees the facts, and nothing of the conte
 test('a secret is invisible below Confidential, and withheld there', async () => {
   const eventId = await ingested({ payload: { a: 1 }, classification: 'Secret' });
   for (const clearance of ['Public', 'Internal'] as const) {
-    const hidden = await as(clearance).get(eventId);
+    const withheld = await as(clearance).get(eventId);
     const absent = await as(clearance).get(EVENT_ID);
-    assert.equal(hidden.code, '404 EVENT_NOT_FOUND');
-    assert.deepEqual(hidden.body.error.message, absent.body.error.message);
+    assert.equal(withheld.code, '404 EVENT_NOT_FOUND');
+    assert.deepEqual(withheld.body.error.message, absent.body.error.message);
   }
   assert.deepEqual((await as('Confidential').get(eventId)).body.payload, {});
   assert.deepEqual((await as('Secret').get(eventId)).body.payload, { a: 1 });

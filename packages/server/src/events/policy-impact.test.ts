@@ -60,7 +60,7 @@ test('the newest 1,000 events are tried, or those of a time range; ids are the n
 });
 
 test('events that are secret or withheld are left out, and so are notices', async () => {
-  const tenant = policedTenant(app, 'hidden');
+  const tenant = policedTenant(app, 'withheld');
   const limited = await tenant.keyWith({ roles: ['Admin'], clearance: 'Internal' });
   await tenant.put('Retention', [{ effect: { retentionPeriod: 'P1Y' } }]);
   const classes = ['Public', 'Internal', 'Confidential', 'Secret'];

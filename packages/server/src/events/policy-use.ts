@@ -6,7 +6,7 @@ import { EVERYTHING } from '../query/query.ts';
 import type { EventIndex } from './event-index.ts';
 import { readSort } from './question.ts';
 
-/** Whoever asks: what nobody may see is in use, too. */
+/** Not the sight of the caller: a policy is also in use by events that the caller may not see. */
 const ALL = { visible: CLASSIFICATIONS, whole: CLASSIFICATIONS };
 
 export async function isPolicyInUse(call: Call, policyId: PolicyId, index: EventIndex): Promise<boolean> {

@@ -15,7 +15,7 @@ import {
 } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
-import { placesAt } from '../policies/redacted-fields.ts';
+import { placesAt } from '../policies/withheld-fields.ts';
 import { sightOf, type Visibility } from '../policies/sight.ts';
 import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/checkpoints/provable.ts';
 import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
@@ -71,25 +71,25 @@ function notFound(): AuditError {
 }
 
 /**
- * A reader below the event's classification gets context and payload as their root, and of a hidden field the commitment; of
- * removed content the roots are left. Commitments stand beside hashes of their paths, so where a whole context or payload is hidden,
- * its keys included, both are shown as their root.
+ * A reader below the event's classification gets context and payload as their root, and of a withheld field the commitment; of
+ * removed content the roots are left. Commitments stand beside hashes of their paths, so where a whole context or payload is
+ * withheld, its keys included, both are shown as their root.
  */
 function shownTo(
-  { extent, hiddenFields }: Visibility,
+  { extent, withheldFields }: Visibility,
   { roots, content }: StoredEvidence,
   event: EventFacts | undefined,
 ): ShownEvent {
   if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
-  const hidden = event === undefined ? [] : foundIn(event, hiddenFields);
-  const isContentShown = extent === 'Whole' && hidden.every(({ steps }) => steps.length > 1);
+  const withheld = event === undefined ? [] : foundIn(event, withheldFields);
+  const isContentShown = extent === 'Whole' && withheld.every(({ steps }) => steps.length > 1);
   const [facts, rest] = openTexts(content.texts, content.salts);
   const shown: ShownEvent = [facts, isContentShown ? rest : { root: roots[1] }];
-  return hidden.length === 0 ? shown : closeUnits(shown, (path) => hidesIn(hidden, path));
+  return withheld.length === 0 ? shown : closeUnits(shown, (path) => holdsWithheld(withheld, path));
 }
 
-/** Those that are there. A rule that hides nothing must leave no trace: it may be about what is hidden by another. */
-function foundIn(facts: EventFacts, fields: Visibility['hiddenFields']): Visibility['hiddenFields'] {
+/** Those that are there. A rule that withholds nothing must leave no trace: it may be about what another rule withholds. */
+function foundIn(facts: EventFacts, fields: Visibility['withheldFields']): Visibility['withheldFields'] {
   return fields.filter(({ steps }) => {
     const { actor, resource } = facts;
     const isOfContent = steps[0] === 'context' || steps[0] === 'payload';
@@ -99,10 +99,10 @@ function foundIn(facts: EventFacts, fields: Visibility['hiddenFields']): Visibil
   });
 }
 
-/** Whether a unit holds a hidden field. Its path is a JSON pointer. */
-function hidesIn(hidden: Visibility['hiddenFields'], path: string): boolean {
+/** Whether a unit holds a withheld field. Its path is a JSON pointer. */
+function holdsWithheld(withheld: Visibility['withheldFields'], path: string): boolean {
   const [, root, member] = path.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
-  return hidden.some(
+  return withheld.some(
     ({ steps: [first, second] }) =>
       first === root && (second === undefined || member === undefined || second === member),
   );

@@ -69,7 +69,7 @@ test('related entities are shown on request only, in version 2 alone, and of no 
   assert.deepEqual(await relatedTo('asks', first!), [`SameResource ${second}`, `SameActor ${second}`]);
 });
 
-test('no reader is told of what is hidden from it, and that secrets were named is in the log', async () => {
+test('no reader is told of what is withheld from it, and that secrets were named is in the log', async () => {
   const [plain, secret] = await ingest('secrets', [{}, { classification: 'Secret' }]);
   assert.deepEqual(await relatedTo('secrets', plain!, 'Internal'), []);
   const notices = async () => {

@@ -106,13 +106,13 @@ test('counts by each property, with names for people', async () => {
 test('a name that only a secret event has is shown to nobody who may not know of the event', async () => {
   await ingest('names', [
     { actor: { actorType: 'User', userId: 'u-9' } },
-    { actor: { actorType: 'User', userId: 'u-9', userName: 'hidden name' }, classification: 'Secret' },
+    { actor: { actorType: 'User', userId: 'u-9', userName: 'withheld name' }, classification: 'Secret' },
   ]);
   const request: SearchRequest = { aggregations: ['byActor'] };
   const seen = await finderOf(app, 'names', 'Internal').search(request);
   assert.deepEqual(seen.body.aggregations, { byActor: [{ key: 'u-9', count: 1 }] });
   const all = await finderOf(app, 'names').search(request);
-  assert.deepEqual(all.body.aggregations, { byActor: [{ key: 'u-9', label: 'hidden name', count: 2 }] });
+  assert.deepEqual(all.body.aggregations, { byActor: [{ key: 'u-9', label: 'withheld name', count: 2 }] });
 });
 
 test('the most frequent fifty are listed, and the rest is counted', async () => {

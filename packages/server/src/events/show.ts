@@ -63,7 +63,7 @@ export function showEvent(
     const tombstone = { ...place, purgedAt: instant(content.purgedAtMs), integrity };
     return { withheld: 'Purged', tombstone: extent === 'Whole' ? tombstone : undefined };
   }
-  // Compare before deciding who may see it: raising the classification of an event must not hide it.
+  // Compare before deciding who may see it: an intruder must not conceal an event by raising its classification.
   const facts = readFacts(content.texts, classification);
   const rest = contentIn(content.texts[1]);
   if ('fault' in facts) return altered(facts.fault);
@@ -76,12 +76,12 @@ export function showEvent(
   if (visibility.extent === 'Invisible') return { withheld: 'Clearance' };
   const seen = contentSeen<EventFields & Content & Pick<AuditEvent, 'redaction'>>(visibility, {
     ...facts,
-    ...(visibility.hiddenFields.length === 0 ? rest : parsed(rest)),
+    ...(visibility.withheldFields.length === 0 ? rest : parsed(rest)),
   });
   return { event: { ...place, ...seen, ...retentionOf(content, seen), integrity } };
 }
 
-/** Fields are hidden in values, not in texts. */
+/** Fields are withheld in values, not in texts. */
 function parsed({ context, payload }: Content): Content {
   return {
     ...(context !== undefined && { context: readWritten(context) }),
@@ -153,7 +153,7 @@ function altered(fault: string): Shown {
   return { withheld: 'Altered', fault };
 }
 
-/** Which policy has decided is not told where something is hidden: its rules may be about that. */
+/** Which policy has decided is not told where something is withheld: its rules may be about that. */
 function retentionOf(
   { expiresAtMs, decidedBy }: StoredContent,
   { redaction }: Pick<AuditEvent, 'redaction'>,

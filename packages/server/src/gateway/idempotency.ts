@@ -1,9 +1,10 @@
 // Performs a repeated request once. `Idempotency-Key` names a request within its tenant and operation for 24 hours:
 // the same request again gets the first answer again, another one under the same key is refused, and so is the same one
 // of a caller who may not learn that it is the same (repeats.ts). A key is used up by the commit that does the work, so
-// only what succeeded counts. Requests with one key wait for one another here, in this process; between processes the
-// commit decides, and whoever is refused because another was faster gets the answer to that one. Events are too many for a look-up of each key before its commit, which looks it up anyway: they are
-// performed at once, and their key is looked up only if nothing was stored.
+// only what succeeded counts. Requests with one key wait for one another here, in this process. Between processes the
+// commit decides: a request that loses the race gets the answer of the one that won. Ingestion does not look up the key
+// first, since its commit does so anyway: events are performed at once, and their key is looked up only if nothing was
+// stored.
 
 import { ok as assert } from 'node:assert/strict';
 import { AuditError, LIMITS, type OperationName, type TenantId } from '@tallystick/contract';

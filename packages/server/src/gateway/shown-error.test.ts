@@ -41,7 +41,7 @@ test('a value is cut at 200 characters and never inside one', () => {
   assert.equal(shown(null), null);
 });
 
-test('what nobody foresaw is told to the operator and hidden from the caller', () => {
+test('what nobody foresaw is told to the operator and withheld from the caller', () => {
   const lines: string[] = [];
   const telemetry = createTelemetry({
     clock: createFakeClock(),

@@ -1,5 +1,5 @@
-// Access policies decide what a reader sees, on every way to an event; of Classification policies the fields do that they
-// hide.
+// Access policies decide what a reader sees, on every way to an event, and so do the fields that
+// Classification policies withhold.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

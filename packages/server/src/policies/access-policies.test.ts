@@ -1,5 +1,5 @@
-// Access policies decide what a reader sees, on every way to an event; of Classification policies the fields do that they
-// hide.
+// Access policies decide what a reader sees, on every way to an event, and so do the fields that
+// Classification policies withhold.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -20,12 +20,12 @@ const { ask, keyFor, put, send, seenBy } = new AccessReaders(() => app);
 test('what a rule denies to a role is invisible to it on every way, and to no other', async () => {
   const tenant = 'denied';
   const [viewer, auditor] = [await keyFor(tenant, 'Viewer'), await keyFor(tenant, 'Auditor')];
-  const hidden = await send(tenant, { action: 'Fire.Person', actor: { actorType: 'User', userId: 'boss' } });
+  const denied = await send(tenant, { action: 'Fire.Person', actor: { actorType: 'User', userId: 'boss' } });
   const open = await send(tenant, { action: 'Read.Invoice' });
   await put(tenant, [
     { conditions: { action: 'Fire.Person' }, effect: { access: 'Deny', roles: ['Viewer'] } },
   ]);
-  const byViewer = await seenBy(viewer, tenant, hidden);
+  const byViewer = await seenBy(viewer, tenant, denied);
   assert.equal(byViewer.got.code, '404 EVENT_NOT_FOUND');
   assert.deepEqual(
     byViewer.listed.map(({ eventId }) => eventId),
@@ -39,16 +39,16 @@ test('what a rule denies to a role is invisible to it on every way, and to no ot
   assert.ok(!byViewer.found.aggregations?.byActor?.some(({ key }) => key === 'boss'));
   for (const way of ['explanation', 'proof'])
     assert.equal(
-      (await ask('GET', `/audit-events/${hidden}/${way}`, { key: viewer, tenant })).code,
+      (await ask('GET', `/audit-events/${denied}/${way}`, { key: viewer, tenant })).code,
       '404 EVENT_NOT_FOUND',
       way,
     );
-  const byAuditor = await seenBy(auditor, tenant, hidden);
+  const byAuditor = await seenBy(auditor, tenant, denied);
   assert.deepEqual([byAuditor.got.code, byAuditor.found.totalCount], ['200', 2]);
 });
 
-test('a hidden field keeps its key, is found by nothing, and the explanation names the rule', async () => {
-  const tenant = 'hidden';
+test('a withheld field keeps its key, is found by nothing, and the explanation names the rule', async () => {
+  const tenant = 'withheld';
   const viewer = await keyFor(tenant, 'Viewer');
   const eventId = await send(tenant, { payload: { iban: 'DE02120300000000202051', note: 'refund' } });
   await put(tenant, [{ effect: { access: 'Allow', roles: ['Viewer'], redactFields: ['payload.iban'] } }]);
@@ -110,7 +110,7 @@ const PAYROLL = {
   resource: { resourceType: 'Payroll', resourceId: 'p-1', resourceName: 'Board' },
   payload: { sum: 'enormous' },
 };
-const HIDING = {
+const WITHHOLDING = {
   conditions: { 'resource.resourceType': 'Payroll' },
   effect: {
     classification: 'Confidential',
@@ -118,10 +118,10 @@ const HIDING = {
   },
 };
 
-test('names that a Classification rule hides are hidden below the classification, on every way, and from no other', async () => {
+test('names that a Classification rule withholds are withheld below the classification, on every way, and from no other', async () => {
   const tenant = 'names';
   const [viewer, auditor] = [await keyFor(tenant, 'Viewer'), await keyFor(tenant, 'Auditor')];
-  await put(tenant, [HIDING], 'Classification');
+  await put(tenant, [WITHHOLDING], 'Classification');
   const eventId = await send(tenant, PAYROLL);
   const open = await send(tenant, { ...PAYROLL, resource: { resourceType: 'Invoice', resourceId: 'i-1' } });
   const { got, listed, found } = await seenBy(viewer, tenant, eventId);
@@ -161,7 +161,7 @@ test('names that a Classification rule hides are hidden below the classification
 test('an Access rule that lowers or raises the clearance decides who is below the classification', async () => {
   const tenant = 'lowered';
   const [viewer, auditor] = [await keyFor(tenant, 'Viewer'), await keyFor(tenant, 'Auditor')];
-  await put(tenant, [HIDING], 'Classification');
+  await put(tenant, [WITHHOLDING], 'Classification');
   const eventId = await send(tenant, PAYROLL);
   const allow = (role: string, maxClassification: string) => ({
     effect: { access: 'Allow', roles: [role], maxClassification },
@@ -172,13 +172,13 @@ test('an Access rule that lowers or raises the clearance decides who is below th
   assert.equal(got.body.actor.userName, '[REDACTED]');
 });
 
-test('a Classification rule hides names in events that were classified before it, and in none once it is inactive', async () => {
+test('a Classification rule withholds names in events that were classified before it, and in none once it is inactive', async () => {
   const tenant = 'later';
   const viewer = await keyFor(tenant, 'Viewer');
   const eventId = await send(tenant, { ...PAYROLL, classification: 'Confidential' });
   const nameSeen = async () => (await seenBy(viewer, tenant, eventId)).got.body.actor.userName;
   assert.equal(await nameSeen(), 'Ana Fidler');
-  await put(tenant, [HIDING], 'Classification');
+  await put(tenant, [WITHHOLDING], 'Classification');
   assert.equal(await nameSeen(), '[REDACTED]');
   const { body } = await ask<List<Policy>>('GET', '/policies', { tenant });
   const [policy] = body.data;
@@ -201,17 +201,17 @@ test('which policy keeps an event is told to those who see all of it: it may be 
   assert.equal(seen.got.body.retention!.expiresAt, whole.got.body.retention!.expiresAt);
 });
 
-test('a proof tells of what is hidden as a whole not even its keys, and closes nothing that hides no field', async () => {
+test('a proof does not even tell the keys of what is withheld as a whole, and closes no unit without a withheld field', async () => {
   const tenant = 'proven';
   const viewer = await keyFor(tenant, 'Viewer');
-  const [open, hidden, absent] = [
+  const [open, withheld, absent] = [
     await send(tenant, { payload: { note: 'open' } }),
-    await send(tenant, { action: 'Hide.All', payload: { note: 'a', iban: 'b' }, context: { ip: 'c' } }),
-    await send(tenant, { action: 'Hide.All', context: { agent: { name: 'd' } } }),
+    await send(tenant, { action: 'Withhold.All', payload: { note: 'a', iban: 'b' }, context: { ip: 'c' } }),
+    await send(tenant, { action: 'Withhold.All', context: { agent: { name: 'd' } } }),
   ];
   const redactFields = ['payload', 'context.agent.agentId'];
   await put(tenant, [
-    { conditions: { action: 'Hide.All' }, effect: { access: 'Allow', roles: ['Viewer'], redactFields } },
+    { conditions: { action: 'Withhold.All' }, effect: { access: 'Allow', roles: ['Viewer'], redactFields } },
   ]);
   const shownIn = async (eventId: string) => {
     const { body } = await ask<EventProof>('GET', `/audit-events/${eventId}/proof`, { key: viewer, tenant });
@@ -219,16 +219,16 @@ test('a proof tells of what is hidden as a whole not even its keys, and closes n
     return [content.map(([path]) => path), body.closed.length, body.groups[1] !== null];
   };
   assert.deepEqual(await shownIn(open), [['/payload/note'], 0, false]);
-  assert.deepEqual(await shownIn(hidden), [[], 0, true]);
+  assert.deepEqual(await shownIn(withheld), [[], 0, true]);
   assert.deepEqual(await shownIn(absent), [['/context/agent'], 0, false]);
 });
 
-test('an explanation names no rule that asks for what is hidden, whether it matches or not', async () => {
+test('an explanation names no rule that asks for what is withheld, whether it matches or not', async () => {
   const tenant = 'asked';
   const viewer = await keyFor(tenant, 'Viewer');
-  const hiding = { access: 'Allow', roles: ['Viewer'], redactFields: ['actor.userName'] };
+  const withholding = { access: 'Allow', roles: ['Viewer'], redactFields: ['actor.userName'] };
   await put(tenant, [
-    { conditions: { 'payload.sum': { ne: 'enormous' } }, effect: hiding },
+    { conditions: { 'payload.sum': { ne: 'enormous' } }, effect: withholding },
     { conditions: { 'actor.userId': 'u-7' }, effect: { access: 'Allow', roles: ['Viewer'] } },
   ]);
   for (const sum of ['enormous', 'modest']) {
@@ -245,12 +245,12 @@ test('an explanation names no rule that asks for what is hidden, whether it matc
   }
 });
 
-test('nobody learns by guessing what a rule hides; who sees all of an event may repeat it for others', async () => {
+test('nobody learns by guessing what a rule withholds; who sees all of an event may repeat it for others', async () => {
   const tenant = 'guessed';
   const [one, other] = [await keyFor(tenant, 'Operator'), await keyFor(tenant, 'Operator')];
   const effect = { access: 'Allow', roles: ['Operator'], redactFields: ['payload.pin'] };
   await put(tenant, [
-    { conditions: { action: 'Hide.Pin' }, effect },
+    { conditions: { action: 'Withhold.Pin' }, effect },
     { conditions: { 'payload.pin': 4711 }, effect: { access: 'Deny', roles: ['Operator'] } },
   ]);
   const pinned = (action: string, pin: number) => ({ ...EVENT, action, payload: { pin } });
@@ -278,8 +278,8 @@ test('nobody learns by guessing what a rule hides; who sees all of an event may 
     return [...own, await send(way, other, pinned(action, guess))];
   };
   for (const way of ['Id', 'Key', 'Batch'] as const) {
-    assert.deepEqual(await repeat(way, 'Hide.Pin', 1, 1), [201, 200, 409], way);
-    assert.deepEqual(await repeat(way, 'Hide.Pin', 1, 2), [201, 200, 409], way);
+    assert.deepEqual(await repeat(way, 'Withhold.Pin', 1, 1), [201, 200, 409], way);
+    assert.deepEqual(await repeat(way, 'Withhold.Pin', 1, 2), [201, 200, 409], way);
     assert.deepEqual(await repeat(way, 'Show.Pin', 4711, 4711), [201, 200, 409], way);
     assert.deepEqual(await repeat(way, 'Show.Pin', 1, 1), [201, 200, 200], way);
     assert.deepEqual(await repeat(way, 'Show.Pin', 1, 2), [201, 200, 409], way);

@@ -1,28 +1,28 @@
 // The Access rules that concern one reader, and what they say about an event. Deny wins. A rule that allows up to a
 // classification takes the place of the reader's clearance for what it matches; of several the lowest counts. A reader
 // with several roles is judged by each of them, with the clearance of its own: the highest counts, but what any of them
-// denies or hides is denied or hidden.
+// denies or withholds is denied or withheld.
 //
-// Fields that Classification rules hide are hidden here too, from readers below the event's classification. Context and
-// payload are withheld from them anyway, so only names are left. As Access rules do, these hold for every read: what is
-// hidden depends on the policies of now, not on those that have classified the event.
+// Fields that Classification rules withhold are withheld here too, from readers below the event's classification. Context and
+// payload are withheld from them anyway, so only names are left. Like Access rules, these apply to every read: what is
+// withheld depends on the policies that are active now, not on those that classified the event.
 
 import {
   type Classification,
   CLASSIFICATIONS,
-  type PolicyType,
   type Role,
   ROLES,
+  type Rule,
   type RuleEffect,
 } from '@tallystick/contract';
 import { clearanceOf, higher, isAtLeast, lower } from '../access/roles.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { QueryStep } from '../query/field-path.ts';
-import { type CompiledConditions, compileConditions } from './compile-condition.ts';
+import { compileConditions, type HoldsFor } from './compile-condition.ts';
 import { conditionsOf } from './condition.ts';
 import type { EventFacts } from './event-facts.ts';
-import type { PolicyRecord } from './policy.ts';
-import { redactablePath } from './redacted-fields.ts';
+import { type EnabledRule, enabledRules } from './policy.ts';
+import { withholdablePath } from './withheld-fields.ts';
 
 /** Data alone, since it goes to the threads of the index. */
 export interface AccessRules {
@@ -31,7 +31,7 @@ export interface AccessRules {
   /** No rule raises the reader above it. */
   readonly ceiling: Classification;
   readonly rules: readonly AccessRule[];
-  /** Rules of Classification policies that hide names from readers below an event's classification. */
+  /** Rules of Classification policies that withhold names from readers below an event's classification. */
   readonly classifying: readonly AccessRule[];
 }
 
@@ -45,12 +45,12 @@ export interface AccessRule {
   readonly policyName: string;
   readonly policyVersion: number;
   readonly ruleId: string;
-  readonly conditions: PolicyRecord['rules'][number]['conditions'];
+  readonly conditions: Rule['conditions'];
   readonly effect: RuleEffect;
 }
 
-/** A field to hide, as it was written, and its steps. */
-export interface HiddenField {
+/** A field to withhold: its path as it was written, and the steps of that. */
+export interface WithheldField {
   readonly path: string;
   readonly steps: readonly QueryStep[];
 }
@@ -58,7 +58,7 @@ export interface HiddenField {
 export interface AccessJudgement {
   readonly isDenied: boolean;
   readonly clearance: Classification;
-  readonly hidden: readonly HiddenField[];
+  readonly withheldFields: readonly WithheldField[];
   /** Those that match, in the order of their policies. */
   readonly matched: readonly AccessRule[];
 }
@@ -68,12 +68,14 @@ export function accessRulesOf(
   { policies }: Pick<TenantRecord, 'policies'>,
   { roles, clearance }: { readonly roles: readonly Role[]; readonly clearance: Classification },
 ): AccessRules | undefined {
-  const rules = rulesIn(policies, 'Access').filter(({ effect }) =>
-    effect.roles?.some((role) => roles.includes(role)),
-  );
+  const rules = enabledRules(policies, 'Access')
+    .filter(({ effect }) => effect.roles?.some((role) => roles.includes(role)))
+    .map(accessRule);
   // Nothing is above the highest clearance, unless a rule lowers it.
   const isBelowNothing = rules.length === 0 && CLASSIFICATIONS.at(-1) === clearance;
-  const classifying = isBelowNothing ? [] : rulesIn(policies, 'Classification').flatMap(hidingNames);
+  const classifying = isBelowNothing
+    ? []
+    : enabledRules(policies, 'Classification').map(accessRule).flatMap(withholdingNames);
   if (rules.length + classifying.length === 0) return undefined;
   // A credential may state a clearance, which takes the place of those of its roles; one below them is meant as a limit.
   const ofRoles = clearanceOf(undefined, roles);
@@ -86,28 +88,16 @@ export function accessRulesOf(
   };
 }
 
-/** In the order of their policies. */
-function rulesIn(policies: readonly PolicyRecord[], type: PolicyType): AccessRule[] {
-  return policies
-    .filter(({ policyType }) => policyType === type)
-    .toSorted((a, b) => b.priority - a.priority)
-    .flatMap(({ policyId, name: policyName, version: policyVersion, rules }) =>
-      rules
-        .filter(({ enabled }) => enabled)
-        .map(({ ruleId, conditions, effect }) => ({
-          policyId,
-          policyName,
-          policyVersion,
-          ruleId,
-          conditions,
-          effect,
-        })),
-    );
+function accessRule({ policy, ruleId, conditions, effect }: EnabledRule): AccessRule {
+  const { policyId, name: policyName, version: policyVersion } = policy;
+  return { policyId, policyName, policyVersion, ruleId, conditions, effect };
 }
 
-/** The rule with no effect but the names that it hides; nothing where it hides none. */
-function hidingNames(rule: AccessRule): AccessRule[] {
-  const names = hiddenBy(rule.effect).filter(({ steps: [root] }) => root === 'actor' || root === 'resource');
+/** The rule reduced to the names that it withholds; nothing where it withholds none. */
+function withholdingNames(rule: AccessRule): AccessRule[] {
+  const names = fieldsWithheldBy(rule.effect).filter(
+    ({ steps: [root] }) => root === 'actor' || root === 'resource',
+  );
   return names.length === 0 ? [] : [{ ...rule, effect: { redactFields: names.map(({ path }) => path) } }];
 }
 
@@ -150,14 +140,14 @@ export function accessJudge(access: AccessRules): JudgeAccess {
 
 interface CompiledRule {
   readonly rule: AccessRule;
-  readonly conditions: CompiledConditions;
-  readonly hidden: readonly HiddenField[];
+  readonly holdsFor: HoldsFor;
+  readonly withheldFields: readonly WithheldField[];
 }
 
 function compile({ rules, classifying, roles, ceiling }: AccessRules): JudgeAccess {
   const [ofAccess, ofClassification] = [rules.map(compileRule), classifying.map(compileRule)];
   return (facts) => {
-    const matching = ({ conditions }: CompiledRule) => conditions.hold(facts);
+    const matching = ({ holdsFor }: CompiledRule) => holdsFor(facts);
     const matched = ofAccess.filter(matching);
     const clearance = lower(clearanceBy(matched, roles), ceiling);
     const isBelow = facts.classification !== undefined && !isAtLeast(clearance, facts.classification);
@@ -165,14 +155,18 @@ function compile({ rules, classifying, roles, ceiling }: AccessRules): JudgeAcce
     return {
       isDenied: matched.some(({ rule }) => rule.effect.access === 'Deny'),
       clearance,
-      hidden: all.flatMap(({ hidden }) => hidden),
+      withheldFields: all.flatMap(({ withheldFields }) => withheldFields),
       matched: all.map(({ rule }) => rule),
     };
   };
 }
 
 function compileRule(rule: AccessRule): CompiledRule {
-  return { rule, conditions: compileConditions(conditionsOf(rule)), hidden: hiddenBy(rule.effect) };
+  return {
+    rule,
+    holdsFor: compileConditions(conditionsOf(rule)),
+    withheldFields: fieldsWithheldBy(rule.effect),
+  };
 }
 
 /** Of what no rule matches. */
@@ -194,9 +188,9 @@ function clearanceBy(matched: readonly CompiledRule[], roles: readonly RoleClear
 }
 
 /** A rule that is kept is sound, so each is a path. */
-export function hiddenBy({ redactFields = [] }: RuleEffect): HiddenField[] {
+export function fieldsWithheldBy({ redactFields = [] }: RuleEffect): WithheldField[] {
   return redactFields.flatMap((path) => {
-    const steps = redactablePath(path);
+    const steps = withholdablePath(path);
     return typeof steps === 'string' ? [] : [{ path, steps }];
   });
 }

@@ -1,6 +1,5 @@
-// Compiles conditions, once for each rule, to a function over the facts of an event. Tests of single facts come first, then
-// those of members and of long texts, then those of content, and detectors last: content is parsed only where no fact has
-// decided yet.
+// Compiles conditions, once for each rule, to a function over the facts of an event. Cheap tests come first: those of facts before
+// those of content, and detectors last. Content is parsed only where the facts have not decided yet.
 
 import type { Detector } from '@tallystick/contract';
 import type { PathStep, QueryStep } from '../query/field-path.ts';
@@ -16,22 +15,19 @@ import { detectedPaths } from './detectors.ts';
 import type { EventFacts } from './event-facts.ts';
 import { valueTest } from './value-test.ts';
 
-export interface CompiledConditions {
-  /** Whether an event may have to be parsed for them. */
-  readonly readsContent: boolean;
-  readonly hold: (facts: EventFacts) => boolean;
-}
+/** Whether all of them hold for an event. */
+export type HoldsFor = (facts: EventFacts) => boolean;
 
 type Test<Of> = (of: Of) => boolean;
 
-export function compileConditions(conditions: readonly Condition[]): CompiledConditions {
+export function compileConditions(conditions: readonly Condition[]): HoldsFor {
   const inOrder = conditions.toSorted((a, b) => costOf(a) - costOf(b));
   const tests = inOrder.map((condition): Test<EventFacts> => {
     const read = readerOf(condition.path);
     const holds = readTest(condition);
     return (facts) => holds(read(facts));
   });
-  return { readsContent: conditions.some(({ path: [root] }) => isContentRoot(root)), hold: allOf(tests) };
+  return allOf(tests);
 }
 
 /** What the path leads to: a value, undefined if there is none. Where it has a `[*]`, it is the list of all that are there. */
@@ -57,7 +53,6 @@ export function valueAt(facts: EventFacts, [root, ...below]: readonly PathStep[]
   return below.reduce<unknown>(stepInto, rootOf(facts, root as ConditionRoot));
 }
 
-/** Facts may be read by getters, so they are asked for by name. */
 export function rootOf(facts: EventFacts, root: ConditionRoot): unknown {
   return isContentRoot(root) ? facts.content()[root] : facts[root];
 }

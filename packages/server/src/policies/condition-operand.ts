@@ -1,5 +1,4 @@
-// What an operator of a condition is given: whether it is of the right type for the operator and for the field, and the test
-// that the two make.
+// The operand of a condition: checks that its type suits the operator and the field, and makes the test of the two.
 
 import {
   CLASSIFICATIONS,

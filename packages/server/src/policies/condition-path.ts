@@ -12,9 +12,9 @@
 
 import type { QueryStep } from '../query/field-path.ts';
 
-/** The texts outside of content, each a whole. */
+/** Outside of content: a text each. */
 const TEXT_ROOTS = ['action', 'classification', 'outcome', 'correlationId'] as const;
-/** Objects of texts. */
+/** Outside of content: objects whose members are texts. */
 const FACT_ROOTS = ['actor', 'resource'] as const;
 const CONTENT_ROOTS = ['context', 'payload'] as const;
 
@@ -40,7 +40,7 @@ export function isContentRoot(root: ConditionRoot): root is ContentRoot {
   return CONTENT_ROOTS.some((each) => each === root);
 }
 
-/** The steps of a path, or of the part of one that stands below another; what is wrong with it, where it is none. */
+/** The steps of a path, or of the rest of one below another; a text says what is wrong with it. */
 export function readSteps(written: string, isWhole: boolean): QueryStep[] | string {
   try {
     return new PathReader(written).read(isWhole);

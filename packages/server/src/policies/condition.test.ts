@@ -261,7 +261,7 @@ test('anything is either sound, and then means what it plainly says, or has faul
         if (sound === undefined)
           return faults.every(({ field, issue }) => field.startsWith(AT) && issue !== '');
         soundCount += 1;
-        return compileConditions(sound).hold(factsOf(event)) === plainlyHold(conditions, event);
+        return compileConditions(sound)(factsOf(event)) === plainlyHold(conditions, event);
       },
     ),
     { numRuns: 3000, seed: 20260201 },

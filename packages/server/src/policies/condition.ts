@@ -63,7 +63,7 @@ export type ParsedConditions =
   | { readonly conditions: readonly Condition[]; readonly faults?: undefined }
   | { readonly conditions?: undefined; readonly faults: readonly ErrorDetail[] };
 
-/** Of a rule that was accepted. Throws where it is not sound: to go on without its conditions, it would match everything. */
+/** Of a rule that was accepted. Throws where it is not sound: without its conditions the rule would match everything. */
 export function conditionsOf({
   conditions = {},
   ruleId,

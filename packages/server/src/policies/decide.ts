@@ -2,13 +2,7 @@
 // highest classification of the rules that match wins, and the longest retention; where none matches, the tenant's settings
 // decide. The hint of the sender can raise the classification and never lower it.
 
-import {
-  type Classification,
-  CLASSIFICATIONS,
-  type Duration,
-  type PolicyType,
-  type Rule,
-} from '@tallystick/contract';
+import { type Classification, CLASSIFICATIONS, type Duration } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { higher } from '../access/roles.ts';
 import type { TenantRecord } from '../access/tenants.ts';
@@ -16,7 +10,7 @@ import { expiryAfter } from '../runtime/expiry.ts';
 import { conditionsOf } from './condition.ts';
 import type { DecidedBy, MatchedRule } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
-import type { PolicyRecord } from './policy.ts';
+import { type EnabledRule, enabledRules } from './policy.ts';
 import { RuleSet } from './rule-set.ts';
 
 export interface SentFacts extends EventFacts {
@@ -68,14 +62,10 @@ function bySettings({ defaultClassification, defaultRetention: retention }: Tena
   return ({ hint }) => (hint === undefined ? byDefault : byHint.get(hint)!);
 }
 
-interface DecidingRule extends Rule {
-  readonly policy: PolicyRecord;
-}
-
 class PolicyDecider {
   readonly #tenant: TenantRecord;
-  readonly #classifying: readonly DecidingRule[];
-  readonly #retaining: readonly DecidingRule[];
+  readonly #classifying: readonly EnabledRule[];
+  readonly #retaining: readonly EnabledRule[];
   readonly #classifyingSet: RuleSet;
   readonly #retainingSet: RuleSet;
   /** By the rules that match and the hint: few differ. Weak, since the rule sets forget theirs when they have too many. */
@@ -86,8 +76,8 @@ class PolicyDecider {
 
   constructor(tenant: TenantRecord) {
     this.#tenant = tenant;
-    this.#classifying = rulesOf(tenant, 'Classification');
-    this.#retaining = rulesOf(tenant, 'Retention');
+    this.#classifying = enabledRules(tenant.policies, 'Classification');
+    this.#retaining = enabledRules(tenant.policies, 'Retention');
     this.#classifyingSet = ruleSetOf(this.#classifying);
     this.#retainingSet = ruleSetOf(this.#retaining);
   }
@@ -186,19 +176,11 @@ function named(rules: readonly MatchedRule[]): readonly MatchedRule[] {
   return rules.toSorted((a, b) => Number(b.decided) - Number(a.decided)).slice(0, NAMED_MAX);
 }
 
-/** In the order of their policies. */
-function rulesOf({ policies }: TenantRecord, type: PolicyType): DecidingRule[] {
-  return policies
-    .filter(({ policyType }) => policyType === type)
-    .toSorted((a, b) => b.priority - a.priority)
-    .flatMap((policy) => policy.rules.filter(({ enabled }) => enabled).map((rule) => ({ ...rule, policy })));
-}
-
-function ruleSetOf(rules: readonly DecidingRule[]): RuleSet {
+function ruleSetOf(rules: readonly EnabledRule[]): RuleSet {
   return new RuleSet(rules.map(conditionsOf));
 }
 
-function matched(rule: DecidingRule, isDeciding: (rule: DecidingRule) => boolean): MatchedRule {
+function matched(rule: EnabledRule, isDeciding: (rule: EnabledRule) => boolean): MatchedRule {
   const { policyId, version: policyVersion, name: policyName } = rule.policy;
   return { policyId, policyName, policyVersion, ruleId: rule.ruleId, decided: isDeciding(rule) };
 }

@@ -9,7 +9,7 @@ import { matchedValues } from './matched-values.ts';
 import { areSeen } from './seen-conditions.ts';
 import { ownClearance, sightOf } from './sight.ts';
 
-/** By the rules alone that are about nothing but what this reader sees; `facts` are what the reader sees. */
+/** Leaves out rules that are about anything that this reader does not see. `facts` are those that the reader sees. */
 export function explainAccess(
   call: Call,
   { kind, redaction }: Pick<AuditEvent, 'kind' | 'redaction'>,

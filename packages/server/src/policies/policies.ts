@@ -1,5 +1,5 @@
-// Policies of tenants, read from their records: the current version, and all that were before it. Every change of any record makes
-// all tenants be read again, and policies may be large: so one whose row is the same as before is neither checked nor parsed again.
+// Policies of tenants, read from their records: the current version, and all before it. After a change of any record, all tenants
+// are read again, and policies may be large: so a policy whose row is unchanged is neither checked nor parsed again.
 
 import type { PolicyId, TenantId } from '@tallystick/contract';
 import type { KeptRecords } from '../records/kept-records.ts';
@@ -65,7 +65,7 @@ export function createPolicies(
       return [...read.values()].map(({ policy }) => policy);
     },
     async version(tenant, policyId, version) {
-      // The current one first: it may become one of the past meanwhile, and never the other way round.
+      // The current one is read first: it may become a past one meanwhile, and never the other way round.
       const current = await find(tenant, policyId);
       if (current === undefined || current.version === version) return current;
       const past = await records.forOwner(tenant).past(POLICY_KIND, policyId, version);
@@ -74,7 +74,7 @@ export function createPolicies(
   };
 }
 
-/** One that is the same in all that its MAC covers. */
+/** The policy that was read before from the same row, if all that its MAC covers is unchanged. */
 function sameIn(
   known: ReadonlyMap<string, ReadPolicy> | undefined,
   record: StoredRecord,

@@ -87,7 +87,7 @@ test('a policy is not counted beside the version that it replaces', () => {
   assert.deepEqual(issues({ ...full, policyId: 'another' }, [full]).length, 1);
 });
 
-test('whoever switches a policy on counts it from then on', () => {
+test('a policy counts from when it is made active', () => {
   const draft = policy('p', 'Draft', rules(LIMITS.activeDetectorsMax, detecting));
   const other = policy('other', 'Active', rules(1, detecting));
   assert.deepEqual(issues(draft, [draft, other]), []);

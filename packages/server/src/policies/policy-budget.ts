@@ -1,5 +1,5 @@
-// How much the policies of one tenant may be together. Every event is judged by all that are active, in the process that serves the
-// others too: without a limit, one tenant's rules would make the others wait.
+// The limits that the policies of one tenant have together. Every event is judged by all active ones, in the process that serves
+// every tenant: without a limit, one tenant's rules would make the others wait.
 
 import { type ErrorDetail, LIMITS, type Rule } from '@tallystick/contract';
 import { conditionsOf } from './condition.ts';
@@ -7,7 +7,7 @@ import type { PolicyRecord } from './policy.ts';
 
 type Counted = Pick<PolicyRecord, 'policyId' | 'status' | 'rules'>;
 
-/** What would be too much if `policy` were there, new or in its place. `all` are those of the tenant, deleted ones too. */
+/** The limits that `policy` would exceed, new or in place of its older version. `all` are those of the tenant, deleted ones too. */
 export function budgetFaults(policy: Counted, all: readonly Counted[]): ErrorDetail[] {
   const others = all.filter(({ policyId }) => policyId !== policy.policyId);
   const there = [...others.filter(({ status }) => status !== 'Deleted'), policy];

@@ -1,17 +1,11 @@
 // The rules for policies that no schema states: which effects each type of policy has, and what conditions and fields may be.
-// What is looked at may be anything: the schema reports what is no policy at all.
+// A policy may be any JSON value here: the schema reports what is none at all.
 
 import { EFFECT_MEMBERS, type ErrorDetail, LIMITS, type PolicyType } from '@tallystick/contract';
-import type { OwnViolation } from '../call.ts';
 import { receivedMember } from '../call.ts';
 import { parseConditions } from './condition.ts';
 import { CONDITION_ROOTS, isConditionRoot, isTextRoot, readSteps } from './condition-path.ts';
-import { redactablePath } from './redacted-fields.ts';
-
-/** Of the member `policy` of an operation's input. */
-export function policyViolations(policy: unknown): OwnViolation[] {
-  return policyFaults(policy).map((detail) => ({ member: 'policy', detail }));
-}
+import { withholdablePath } from './withheld-fields.ts';
 
 export function policyFaults(policy: unknown): ErrorDetail[] {
   const type = policyTypeIn(policy);
@@ -30,7 +24,7 @@ export function policyFaults(policy: unknown): ErrorDetail[] {
   return faults;
 }
 
-/** `type` is that of its policy; undefined where there is none. `at` is where the rule stands, up to its members. */
+/** `type` is that of its policy; undefined where it is not known. `at` stands before the names of its members. */
 export function ruleFaults(rule: unknown, type: PolicyType | undefined, at: string): ErrorDetail[] {
   const conditions = receivedMember(rule, 'conditions');
   const effect = receivedMember(rule, 'effect');
@@ -73,19 +67,18 @@ function isEffectMember(name: string): boolean {
 function fieldFaults(fields: unknown, at: string): ErrorDetail[] {
   if (!Array.isArray(fields) || fields.length > LIMITS.redactFieldsMax) return [];
   return fields.flatMap((field, i) => {
-    const read = typeof field === 'string' ? redactablePath(field) : [];
+    const read = typeof field === 'string' ? withholdablePath(field) : [];
     return typeof read === 'string' ? [{ field: `${at}[${i}]`, issue: read, value: field }] : [];
   });
 }
 
-/** One value of each event. */
 function groupFaults(groupBy: unknown, at: string): ErrorDetail[] {
   if (typeof groupBy !== 'string') return [];
   const read = groupPath(groupBy);
   return typeof read === 'string' ? [{ field: `${at}.groupBy`, issue: read, value: groupBy }] : [];
 }
 
-/** The steps of the path that a threshold counts by; why it is none. */
+/** The steps of the path that a threshold counts by, or why it is none. */
 export function groupPath(groupBy: string) {
   const steps = readSteps(groupBy, true);
   if (typeof steps === 'string') return `is no path: ${steps}`;

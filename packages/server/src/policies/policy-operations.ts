@@ -35,7 +35,7 @@ import {
   ruleOf,
   showPolicy,
 } from './policy.ts';
-import { policyViolations, ruleFaults } from './policy-faults.ts';
+import { policyFaults, ruleFaults } from './policy-faults.ts';
 import { TEMPLATES } from './templates.ts';
 import { createValidatePolicy, type ValidatePolicyParts } from './validate-policy.ts';
 
@@ -50,7 +50,7 @@ export interface PolicyOperationParts extends IdempotencyTime, ValidatePolicyPar
   readonly telemetry: Pick<Telemetry, 'info'>;
 }
 
-/** The number of attempts while others change the same policy. */
+/** While others change the same policy. */
 const ATTEMPTS_MAX = 20;
 
 type Act = 'Created' | 'Updated' | 'Deleted';
@@ -63,7 +63,7 @@ export function createPolicyOperations(parts: PolicyOperationParts) {
       async perform(call: Call, { policy }: InputOf<'policies.create'>): Promise<Answer<'policies.create'>> {
         return { kind: 'Created', body: showPolicy(await changes.create(call, policy)) };
       },
-      rules: ({ policy }: Received['input']) => policyViolations(policy),
+      rules: policyRules,
       checkReach: requireOwnTenant,
       answerAgain: answerPolicyAgain(parts),
     },
@@ -81,7 +81,7 @@ export function createPolicyOperations(parts: PolicyOperationParts) {
         }));
         return { kind: 'Done', body: showPolicy(changed) };
       },
-      rules: ({ policy }: Received['input']) => policyViolations(policy),
+      rules: policyRules,
       checkReach: requireOwnTenant,
       answerAgain: answerPolicyAgain(parts),
     },
@@ -106,6 +106,10 @@ export function createPolicyOperations(parts: PolicyOperationParts) {
       return { kind: 'Done', body: showPolicy(policy) } as const;
     },
   };
+}
+
+function policyRules({ policy }: Received['input']): OwnViolation[] {
+  return policyFaults(policy).map((detail) => ({ member: 'policy', detail }));
 }
 
 /** A policy that is sent back names its tenant. */
@@ -137,7 +141,7 @@ function ruleOperations(changes: PolicyChanges, parts: PolicyOperationParts) {
         ruleFaults(rule, undefined, '').map((detail) => ({ member: 'rule', detail })),
       async answerAgain(call: Call, _: Received, { note }: UsedIdempotencyKey) {
         const policy = await policyNoted(call, note, parts);
-        // The rule that the version has and the one before it had not: the last.
+        // The version has added its last rule.
         return {
           kind: 'Repeated',
           body: policy.rules.at(-1)!,
@@ -185,13 +189,13 @@ class PolicyChanges {
     return this.#turns.take(call.tenant!, async () => {
       const policy = newPolicy(call.tenant!, configuration, this.#author(call));
       await this.#requireBudget(policy);
-      // One that is new has an id that no other has.
+      // Nobody else can have changed it: its id is new.
       await this.#put(call, tenant, { policy, act: 'Created' });
       return policy;
     });
   }
 
-  /** `ifMatch` is looked at each time that it is read: another node may change it meanwhile. */
+  /** `ifMatch` is compared in each attempt: another node may have changed the policy. */
   change(
     call: Call,
     policyId: PolicyId,

@@ -33,8 +33,21 @@ export interface PolicyRecord {
   readonly createdBy: string;
   readonly updatedAtMs: number;
   readonly updatedBy: string;
-  /** The notice of this version: in the log, it is in force behind it. */
+  /** The notice of this version. An Alert policy is in force for the entries of the log behind it. */
   readonly noticeId: EventId;
+}
+
+/** A rule that is enabled, with its policy. */
+export interface EnabledRule extends Rule {
+  readonly policy: PolicyRecord;
+}
+
+/** Of policies that are active: those of one type, the highest priority first. */
+export function enabledRules(policies: readonly PolicyRecord[], type: PolicyType): EnabledRule[] {
+  return policies
+    .filter(({ policyType }) => policyType === type)
+    .toSorted((a, b) => b.priority - a.priority)
+    .flatMap((policy) => policy.rules.filter(({ enabled }) => enabled).map((rule) => ({ ...rule, policy })));
 }
 
 /** Who changes it, and when. */
@@ -63,7 +76,7 @@ export function policyIn({ owner, id, version, body }: StoredRecord): PolicyReco
   return { ...content, description, policyId: id, tenantId: owner, version, status: state };
 }
 
-/** In the order in which a reader wants it, whatever order it was stored in. */
+/** Its members in a fixed order, whatever order they were stored in. */
 export function showPolicy(policy: PolicyRecord): Policy {
   const { policyId, tenantId, name, description, policyType, status, version, priority } = policy;
   return {
@@ -108,7 +121,7 @@ export function newPolicy(
   };
 }
 
-/** All that a caller may say of it takes the place of what was there. */
+/** Replaces everything that a caller may set. */
 export function replacedPolicy(
   policy: PolicyRecord,
   configuration: PolicyConfiguration,
@@ -133,7 +146,7 @@ export function changedPolicy(
   };
 }
 
-/** A rule as it is kept; one that is known keeps its id. */
+/** A rule as it is stored. It keeps its id if that is one of `known`; otherwise it gets a new one. */
 export function ruleOf(
   rule: RuleConfiguration,
   known: readonly Pick<Rule, 'ruleId'>[],
@@ -170,14 +183,14 @@ interface Statuses {
   readonly active?: boolean | undefined;
 }
 
-/** `active` moves between two of them; a draft stays one until it is made active. */
+/** `active` decides; where it is false, a draft stays a draft. */
 function statusOf({ status, active }: Statuses): PolicyStatus {
   if (active === undefined) return status ?? 'Active';
   if (active) return 'Active';
   return status === 'Draft' ? 'Draft' : 'Inactive';
 }
 
-/** One who sends back what was read and changes one of the two means the one that was changed. */
+/** A caller who sends back what it has read, with one of the two changed, means the changed one. */
 function withoutUnchanged({ status, active }: Statuses, policy: PolicyRecord): Statuses {
   const isActiveUnchanged = active === (policy.status === 'Active');
   return isActiveUnchanged && status !== undefined ? { status } : { status, active };

@@ -1,6 +1,6 @@
 // How far a caller learns of the repeats of others (repeats.ts). Where Access rules concern the caller, it learns of the repeats of
-// what it sees as a whole: otherwise it could guess what a rule hides, and see which guess is a repeat. What was sent is judged in place
-// of what is stored, since of a right guess both are the same. Only the classification may have been another.
+// what it sees as a whole: otherwise it could guess what a rule withholds, and see which guess is a repeat. The sent event is
+// judged in place of the stored one, since a right guess is equal to it. Only the classification may differ.
 
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -11,7 +11,7 @@ import type { RepeatClearance } from '../repeats.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import type { Draft } from '../streams/log.ts';
-import { type Sight, sightOf } from './sight.ts';
+import { isDecidedByRules, type Sight, sightOf } from './sight.ts';
 
 /** Of a request with these events. */
 export async function repeatClearanceOf(
@@ -22,7 +22,7 @@ export async function repeatClearanceOf(
   const isRecognizable =
     call.once !== undefined || drafts.some((draft) => draft.sentFingerprint !== undefined);
   // Events are only read where that may matter.
-  if (!isRecognizable || !isByRules(call)) return call.caller!.clearance;
+  if (!isRecognizable || !isDecidedByRules(call)) return call.caller!.clearance;
   const sight = sightOf(call);
   const pause = pausesBy(clock);
   let rank: number = CLASSIFICATIONS.length;
@@ -35,11 +35,7 @@ export async function repeatClearanceOf(
 
 /** Of a request of which only its key is known. */
 export function requestClearanceOf(call: Call): RepeatClearance {
-  return isByRules(call) && call.operation.startsWith('events.') ? 'None' : call.caller!.clearance;
-}
-
-function isByRules(call: Call): boolean {
-  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
+  return isDecidedByRules(call) && call.operation.startsWith('events.') ? 'None' : call.caller!.clearance;
 }
 
 /** In how many classifications, from the lowest on, the caller would see it whole. */
@@ -47,8 +43,8 @@ function wholeUpTo({ texts: [facts, content] }: Draft, sight: Sight): number {
   const read = storedFacts(parseJson(textOf(facts)) as EventFields, textOf(content));
   const place = CLASSIFICATIONS.findIndex((classification) => {
     const judged = { ...read, classification };
-    const { extent, hiddenFields } = sight.judge({ kind: 'Event', classification, facts: () => judged });
-    return extent !== 'Whole' || hiddenFields.length > 0;
+    const { extent, withheldFields } = sight.judge({ kind: 'Event', classification, facts: () => judged });
+    return extent !== 'Whole' || withheldFields.length > 0;
   });
   return place === -1 ? CLASSIFICATIONS.length : place;
 }

@@ -1,23 +1,21 @@
 // Which of many rules an event matches. Many rules ask about the same paths, and most of those have few values: an action, a
 // type of resource, a currency. So what stands at a path is read once for all rules, and it is kept which rules a value
-// satisfies, as bits; an event matches the rules whose bits are set at all paths. That takes about as long for a thousand rules
-// as for ten. Paths into context and payload come last, and only while a rule is left that asks about them.
+// satisfies, as bits; an event matches the rules whose bits are set at all paths. A thousand rules take hardly longer than
+// ten. Paths into context and payload come last, and only while a rule is left that asks about them.
 
 import type { Condition } from './condition.ts';
 import { costOf, readerOf, readTest } from './compile-condition.ts';
-import { isContentRoot } from './condition-path.ts';
 import type { EventFacts } from './event-facts.ts';
 
-/** Of all paths together; an actor that sends a new name each time must not fill the memory. */
+/** Of all paths together: a sender with a new name in each event must not fill the memory. */
 const VALUES_KEPT_MAX = 16_384;
 /** Longer texts are seldom the same, and many of them would fill the memory. */
 const KEPT_LENGTH_MAX = 256;
-/** Combinations of rules, of which there are few. */
+/** Lists of rules that matched together; few differ. */
 const LISTS_KEPT_MAX = 4096;
 const WORD_BITS = 32;
 
 export class RuleSet {
-  readonly readsContent: boolean;
   readonly #paths: readonly PathRules[];
   readonly #count: number;
   readonly #all: Uint32Array;
@@ -31,7 +29,6 @@ export class RuleSet {
     this.#all = new Uint32Array(Math.ceil(rules.length / WORD_BITS));
     for (const number of rules.keys()) setBit(this.#all, number);
     this.#matched = new Uint32Array(this.#all.length);
-    this.readsContent = rules.flat().some(({ path: [root] }) => isContentRoot(root));
     this.#paths = pathRules(rules, this.#all);
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditEvent, Classification } from '@tallystick/contract';
 import { testCall } from '../testing/test-call.ts';
-import { hiddenBy } from './access-rules.ts';
+import { fieldsWithheldBy } from './access-rules.ts';
 import { contentSeen, indexSightOf, isReadNoted, judgeBy, sightOf } from './sight.ts';
 
 const LEVELS = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
@@ -52,7 +52,7 @@ test('the part that goes to the index judges as the whole does', () => {
 });
 
 test('without Access rules, removed content is judged by the clearance alone', () => {
-  const hiding = {
+  const withholding = {
     policyId: 'p',
     policyName: 'p',
     policyVersion: 1,
@@ -68,10 +68,10 @@ test('without Access rules, removed content is judged by the clearance alone', (
         roles: [{ role: 'Viewer' as const, clearance }],
         ceiling: 'Secret' as const,
         rules: [],
-        classifying: [hiding],
+        classifying: [withholding],
       };
       assert.deepEqual(judgeBy({ ...index, access }, removed), judgeBy(index, removed));
-      const byRules = { ...access, rules: [hiding] };
+      const byRules = { ...access, rules: [withholding] };
       assert.equal(judgeBy({ ...index, access: byRules }, removed).extent, 'Invisible');
     }
 });
@@ -105,10 +105,10 @@ test('withheld content always looks the same', () => {
   }
 });
 
-test('hidden fields are named in one order, whichever rules hide them, and none in what is hidden as a whole', () => {
+test('withheld fields are named in one order, whichever rules withhold them, and none in what is withheld as a whole', () => {
   const seenWithout = (...redactFields: string[]) =>
     contentSeen<Shown>(
-      { extent: 'Whole', hiddenFields: hiddenBy({ redactFields }) },
+      { extent: 'Whole', withheldFields: fieldsWithheldBy({ redactFields }) },
       { payload: { note: 'a', person: { name: 'b' } } },
     );
   const [one, other] = [

@@ -12,11 +12,11 @@ import {
   type AccessRules,
   accessRulesOf,
   clearanceWithoutRules,
-  type HiddenField,
+  type WithheldField,
 } from './access-rules.ts';
 import { formatPath } from '../query/field-path.ts';
 import type { EventFacts } from './event-facts.ts';
-import { placesAt } from './redacted-fields.ts';
+import { placesAt } from './withheld-fields.ts';
 
 export interface Sight {
   readonly index: IndexSight;
@@ -25,8 +25,8 @@ export interface Sight {
 }
 
 /**
- * The part of a sight that an index makes its plan of: it finds the facts of the classes `visible`, and the content of those that are
- * `whole`; rules may say otherwise for single events. Data alone, since it goes to threads.
+ * The part of a sight that an index makes its plan of: it finds the facts of the classes `visible`, and the content of the
+ * classes `whole`; rules may say otherwise for single events. Data alone, since it goes to threads.
  */
 export interface IndexSight {
   readonly visible: readonly Classification[];
@@ -45,13 +45,13 @@ export interface SeenEvent {
 
 export interface Visibility {
   readonly extent: 'Whole' | 'Withheld' | 'Invisible';
-  /** Single fields that are hidden. */
-  readonly hiddenFields: readonly HiddenField[];
+  /** Single fields that are withheld. */
+  readonly withheldFields: readonly WithheldField[];
 }
 
-const WHOLE: Visibility = { extent: 'Whole', hiddenFields: [] };
-const WITHHELD: Visibility = { extent: 'Withheld', hiddenFields: [] };
-const INVISIBLE: Visibility = { extent: 'Invisible', hiddenFields: [] };
+const WHOLE: Visibility = { extent: 'Whole', withheldFields: [] };
+const WITHHELD: Visibility = { extent: 'Withheld', withheldFields: [] };
+const INVISIBLE: Visibility = { extent: 'Invisible', withheldFields: [] };
 
 /** Of readers whom no rule concerns, compiled once for each clearance. */
 const SIGHTS = new Map(CLASSIFICATIONS.map((clearance) => [clearance, sightBy(indexSightOf(clearance))]));
@@ -60,7 +60,7 @@ const NOTHING = sightBy({ visible: [], whole: [] });
 /** Of readers whom rules concern, compiled once for each record and caller. */
 const ruled = new WeakMap<TenantRecord, WeakMap<Caller, Sight>>();
 
-/** If the tenant was unknown when the call came, its reader sees nothing, though it may have events by now. */
+/** A reader of a tenant that was unknown when the call came sees nothing, although there may be events by now. */
 export function sightOf({ caller, tenantRecord }: Pick<Call, 'caller' | 'tenantRecord'>): Sight {
   if (caller === undefined || tenantRecord === undefined) return NOTHING;
   if (tenantRecord.policies.length === 0) return SIGHTS.get(caller.clearance)!;
@@ -69,6 +69,11 @@ export function sightOf({ caller, tenantRecord }: Pick<Call, 'caller' | 'tenantR
   let sight = byCaller.get(caller);
   if (sight === undefined) byCaller.set(caller, (sight = sightUnder(tenantRecord, caller)));
   return sight;
+}
+
+/** Whether Access rules say event by event what the reader may see. */
+export function isDecidedByRules(call: Pick<Call, 'caller' | 'tenantRecord'>): boolean {
+  return (sightOf(call).index.access?.rules.length ?? 0) > 0;
 }
 
 /** What a reader is cleared for where no rule says otherwise. */
@@ -81,11 +86,11 @@ function sightUnder(tenant: TenantRecord, caller: Caller): Sight {
   const { clearance } = caller;
   if (access === undefined) return SIGHTS.get(clearance)!;
   if (access.rules.length === 0) return sightBy({ ...indexSightOf(clearance), access });
-  // The rules may show any of them: what they say of an event is asked of each.
+  // Rules may show events of any classification, so each event is judged.
   return sightBy({ visible: CLASSIFICATIONS, whole: CLASSIFICATIONS, access });
 }
 
-/** For an index, which has no more of a sight than its own part. */
+/** For an index, which has only this part of a sight. */
 export function judgeBy({ visible, whole, access }: IndexSight, event: SeenEvent): Visibility {
   const { kind, classification } = event;
   // Notices are shown whole to everybody: a proof of a part would not hold.
@@ -101,10 +106,10 @@ function judgeByRules(access: AccessRules, event: SeenEvent): Visibility {
   // Nobody can tell any more what Access rules would have said of it.
   if (known === undefined)
     return access.rules.length > 0 ? INVISIBLE : judgeBy(indexSightOf(clearanceWithoutRules(access)), event);
-  const { isDenied, clearance, hidden } = accessJudge(access)(known);
+  const { isDenied, clearance, withheldFields } = accessJudge(access)(known);
   if (isDenied || !isVisible(classification, clearance)) return INVISIBLE;
   const extent = isAtLeast(clearance, classification) ? 'Whole' : 'Withheld';
-  return { extent, hiddenFields: hidden };
+  return { extent, withheldFields };
 }
 
 function sightBy(index: IndexSight): Sight {
@@ -135,24 +140,24 @@ type Content = Pick<AuditEvent, 'context' | 'payload' | 'redaction'>;
 type Shown = Content & Partial<Pick<AuditEvent, 'actor' | 'resource'>>;
 
 /** The event as such a reader gets it, or as much of it as is given. */
-export function contentSeen<E extends Shown>({ extent, hiddenFields }: Visibility, event: E): E {
-  const shown = extent === 'Whole' ? event : withheld(event);
-  return hiddenFields.length === 0 ? shown : withFieldsHidden(shown, hiddenFields);
+export function contentSeen<E extends Shown>({ extent, withheldFields }: Visibility, event: E): E {
+  const shown = extent === 'Whole' ? event : withContentWithheld(event);
+  return withheldFields.length === 0 ? shown : withFieldsWithheld(shown, withheldFields);
 }
 
 /** Its own members are taken out first: those that it has would keep their place, and so tell that it has them. */
-function withheld<E extends Shown>(event: E): E {
+function withContentWithheld<E extends Shown>(event: E): E {
   const { context: _, payload: __, ...facts } = event;
   return { ...facts, ...withheldContent() } as unknown as E;
 }
 
-function withFieldsHidden<E extends Shown>(event: E, fields: readonly HiddenField[]): E {
+function withFieldsWithheld<E extends Shown>(event: E, fields: readonly WithheldField[]): E {
   const roots = new Set(fields.map(({ steps }) => steps[0] as keyof Shown));
   const there = [...roots].filter((root) => event[root] !== undefined);
   // One copy of what they are in, however many there are.
   const copies = structuredClone(Object.fromEntries(there.map((root) => [root, event[root]])));
   const found = new Set<string>();
-  // What is hidden as a whole comes first: then nothing is found in it, and its keys are not named.
+  // What is withheld as a whole comes first: then nothing is found in it, and its keys are not named.
   for (const { steps } of fields.toSorted((a, b) => a.steps.length - b.steps.length))
     placesAt(copies, steps, [], (path, inside, key) => {
       // Content as a whole stays an object.
@@ -161,7 +166,7 @@ function withFieldsHidden<E extends Shown>(event: E, fields: readonly HiddenFiel
     });
   if (found.size === 0) return event;
   const { fields: before = [], reason = 'AccessPolicy' } = event.redaction ?? {};
-  // The order of the rules would tell which of them match, and they may be about what is hidden.
+  // The order of the rules would tell which of them match, and they may be about what is withheld.
   const named = [...found].toSorted();
   return { ...event, ...copies, redaction: { fields: [...new Set([...before, ...named])], reason } };
 }

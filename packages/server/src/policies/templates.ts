@@ -2,7 +2,7 @@
 
 import type { PolicyTemplate } from '@tallystick/contract';
 
-/** By their ids. */
+/** Sorted by id, as lists are paged. */
 export const TEMPLATES: readonly PolicyTemplate[] = [
   {
     templateId: 'gdpr-minimisation',

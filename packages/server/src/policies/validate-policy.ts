@@ -1,4 +1,4 @@
-// Says whether a policy would be accepted, what is odd about it, and what it would have done to events that are stored.
+// Says whether a policy would be accepted, what is odd about it, and which stored events its rules match.
 
 import type { Answer, ErrorDetail, InputOf, PolicyTrial } from '@tallystick/contract';
 import type { Call } from '../call.ts';
@@ -22,7 +22,7 @@ export interface ValidatePolicyParts {
   readonly policies: Pick<Policies, 'all'>;
 }
 
-/** As long as those that rules get. */
+/** As long as the ids that rules get: the budget counts characters. */
 const LAST_ID = '7'.repeat(26);
 
 const NO_IMPACT = { sampledEvents: 0, matchedEvents: 0, sampleEventIds: [] };
@@ -51,13 +51,13 @@ export function createValidatePolicy({ schemaFaults, measureImpact, policies }: 
 function countedOf(trial: PolicyTrial, replaced: PolicyRecord | undefined) {
   const { policyId = '' } = replaced ?? {};
   const rules = (trial.rules ?? []).map((rule) => ruleOf(rule, [], () => LAST_ID));
-  // A draft is tried as if it were active: so it may ask as much.
+  // A draft is measured as if it were active.
   return { policyId, status: 'Active', rules } as const;
 }
 
 function faultsOf(policy: unknown, schemaFaults: SchemaFaults): ErrorDetail[] {
   const bySchema = schemaFaults(policy, '');
-  // For a value that the schema refuses, another rule would repeat the same in other words.
+  // Of a value that the schema refuses, our own rules would say the same in other words.
   const said = new Set(bySchema.map(({ field }) => field));
   const range = receivedMember(policy, 'timeRange');
   const own = [
@@ -73,8 +73,8 @@ function matcherOf({ policyType, rules = [] }: PolicyTrial): Parameters<MeasureI
     .filter(({ enabled = true }) => enabled)
     .map((rule) => compileConditions(conditionsOf(rule)));
   return (shown, hint) => {
-    // Whoever classifies knows of no classification yet but the one that the sender asked for.
+    // While an event is classified, its only known classification is the hint of its sender.
     const facts = policyType === 'Classification' ? { ...shown, classification: hint } : shown;
-    return all.some(({ hold }) => hold(facts));
+    return all.some((holdsFor) => holdsFor(facts));
   };
 }

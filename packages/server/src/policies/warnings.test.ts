@@ -126,7 +126,7 @@ describe('a rule that never decides', () => {
   const denied = { outcome: 'Denied' };
   const deniedReads = { action: 'Read.*', outcome: 'Denied' };
 
-  it('classifies no higher, and hides no more, than a rule that matches as much', () => {
+  it('classifies no higher, and withholds no more, than a rule that matches as much', () => {
     assert.deepEqual(
       told(
         'Classification',

@@ -24,7 +24,7 @@ export function warningsOf({ policyType, rules = [] }: PolicyConfiguration): Err
     const never = neverHolds(each.tests);
     if (never !== undefined) warnings.push({ field: `${each.at}.conditions`, issue: never });
   }
-  // Each alert is raised for itself.
+  // Each Alert rule raises its own violations, so none makes another superfluous.
   if (policyType === 'Alert') return warnings;
   for (const [i, each] of enabled.entries())
     for (const [j, other] of enabled.entries()) {
@@ -62,7 +62,7 @@ function readRules(rules: readonly RuleConfiguration[]): ReadRule[] {
   });
 }
 
-/** Of facts that have no others. */
+/** All values of facts that have few. */
 const KNOWN_VALUES: Readonly<Record<string, ReadonlySet<unknown>>> = {
   outcome: new Set(EVENT_OUTCOMES),
   'actor.actorType': new Set(ACTOR_TYPES),
@@ -71,7 +71,7 @@ const KNOWN_VALUES: Readonly<Record<string, ReadonlySet<unknown>>> = {
 /** Why no event can satisfy all of them; undefined where one may. */
 function neverHolds(tests: readonly Condition[]): string | undefined {
   for (const same of Map.groupBy(tests, ({ path }) => JSON.stringify(path)).values()) {
-    // Another element may satisfy each.
+    // A different element may satisfy each of them.
     if (same[0]!.path.includes(null)) continue;
     const demanded = same.find(
       ({ test, isNegated }) => test.kind === 'OneOf' && !isNegated && test.prefixes.length === 0,
@@ -124,11 +124,12 @@ function decidesNoLess(
   { effect: strong }: RuleConfiguration,
   { effect: weak }: RuleConfiguration,
 ): boolean {
-  const hides = (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field));
+  const withholdsAll = (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field));
   switch (type) {
     case 'Classification':
       return (
-        hides && isAtLeast(strong.classification as Classification, weak.classification as Classification)
+        withholdsAll &&
+        isAtLeast(strong.classification as Classification, weak.classification as Classification)
       );
     case 'Retention':
       return (

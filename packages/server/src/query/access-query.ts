@@ -1,8 +1,13 @@
-// The Access rules of a reader in the form that an index makes its plan of: for each rule its conditions, and which rules deny, hide
-// fields, or decide whether the reader is cleared for a classification.
+// The Access rules of a reader in the form that an index makes its plan of: for each rule its conditions, and which rules deny,
+// withhold fields, or decide whether the reader is cleared for a classification.
 
 import type { Classification } from '@tallystick/contract';
-import { type AccessRule, type AccessRules, clearanceRules, hiddenBy } from '../policies/access-rules.ts';
+import {
+  type AccessRule,
+  type AccessRules,
+  clearanceRules,
+  fieldsWithheldBy,
+} from '../policies/access-rules.ts';
 import { type Condition, conditionsOf } from '../policies/condition.ts';
 import { isContentRoot } from '../policies/condition-path.ts';
 import { valueTest } from '../policies/value-test.ts';
@@ -25,9 +30,9 @@ export interface QueriedRole {
 
 export interface AccessQuery {
   readonly denying: readonly QueriedRule[];
-  readonly hiding: readonly QueriedRule[];
-  /** They hide fields where the reader is not cleared for the event. */
-  readonly hidingBelow: readonly QueriedRule[];
+  readonly withholding: readonly QueriedRule[];
+  /** They withhold fields where the reader is not cleared for the event. */
+  readonly withholdingBelow: readonly QueriedRule[];
   /** One role is enough. */
   readonly cleared: (classification: Classification) => readonly QueriedRole[];
 }
@@ -35,11 +40,11 @@ export interface AccessQuery {
 export function accessQuery(access: AccessRules): AccessQuery {
   const { rules, classifying } = access;
   const denying = rules.filter(({ effect }) => effect.access === 'Deny');
-  const hiding = rules.filter(({ effect }) => hiddenBy(effect).length > 0);
+  const withholding = rules.filter(({ effect }) => fieldsWithheldBy(effect).length > 0);
   return {
     denying: denying.map(queriedRule),
-    hiding: hiding.map(queriedRule),
-    hidingBelow: classifying.map(queriedRule),
+    withholding: withholding.map(queriedRule),
+    withholdingBelow: classifying.map(queriedRule),
     cleared: (classification) =>
       clearanceRules(access, classification).map(({ isCleared, raising, lowering }) => ({
         isCleared,

@@ -46,8 +46,8 @@ export function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Whether the value at this path is hidden from this reader of the event: then it is as if it were not there. A text that
- * only reads like one that is hidden is a text.
+ * Whether the value at this path is withheld from this reader of the event: then it is as if it were not there. A text that
+ * only reads like a withheld one is a text.
  */
 export function isRedacted(
   { redaction }: Pick<AuditEvent, 'redaction'>,

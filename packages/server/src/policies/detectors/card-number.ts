@@ -1,6 +1,5 @@
 // Numbers of payment cards: 13 to 19 digits with the check digit of Luhn, in one piece or in the groups that cards show
-// them in, with one kind of space or hyphen between them. Numbers of times and amounts begin with other digits or have
-// other groups.
+// them in, with one kind of space or hyphen between them.
 
 import { isDigitAt, isNumberEnd, isNumberStart } from './borders.ts';
 import { hasLuhnDigit } from './check-digits.ts';
@@ -8,7 +7,7 @@ import { hasLuhnDigit } from './check-digits.ts';
 const DIGITS_MIN = 13;
 const DIGITS_MAX = 19;
 const SEPARATOR = /[ \u00a0\u2009\u202f‐‑‒–-]/;
-/** Those of the networks; telephone numbers are not far from them, so the groups count too. */
+/** Those of the networks: a time in milliseconds begins with 1. Telephone numbers may begin alike, so the groups count too. */
 const FIRST_DIGITS = /^(?:[2-6]|8[12])/;
 /** Digits in each group: fours and a rest, or as on cards of American Express and Diners Club. */
 const GROUPS = /^(?:(?:4,){3,4}[1-4]|4,6,[45])$/;
@@ -39,7 +38,7 @@ function beginsCardNumber(text: string, start: number): boolean {
   }
 }
 
-/** What stands behind the first group of four. */
+/** The one behind the first group of four, if there is one. */
 function separatorAfter(text: string, start: number): string | undefined {
   const sign = text[start + 4];
   return sign !== undefined && SEPARATOR.test(sign) ? sign : undefined;

@@ -8,7 +8,7 @@ const BEGINNING = /[A-Z]{2}\d{2}/gi;
 const SEPARATOR = /[ \u00a0\u2009\u202f-]/;
 const SIGN = /[A-Z\d]/i;
 
-/** Characters of all together, from the registry of SWIFT. */
+/** How many characters a number has, by country; from the registry of SWIFT. */
 const LENGTHS: ReadonlyMap<string, number> = new Map(
   Object.entries({
     15: 'NO',

@@ -20,7 +20,7 @@ const LETTERS_MAX = 8;
 /** By what they begin with. */
 const FORMS: Readonly<Record<'digit' | 'letter', readonly IdForm[]>> = {
   digit: [
-    // United States, social security number: areas, groups and serials that are not given out are none.
+    // United States, social security number, without areas, groups and serials that are never issued
     { written: /(?!000|666|9)\d{3}([-‐‑–])(?!00)\d{2}\1(?!0000)\d{4}/y, isSound: () => true },
     // Germany, Steuer-Identifikationsnummer
     { written: /[1-9]\d( ?)\d{3}\1\d{3}\1\d{3}/y, isSound: isSteuerId },
@@ -59,7 +59,7 @@ const FORMS: Readonly<Record<'digit' | 'letter', readonly IdForm[]>> = {
   ],
 };
 
-/** In a text, or in the digits of a number, which nobody would write a weak form as. */
+/** `isNumber`: the text is the digits of a JSON number. Weak forms do not count there. */
 export function hasNationalId(text: string, isNumber: boolean): boolean {
   let nextDigit = -1;
   for (let at = 0; at < text.length; at++) {
@@ -141,7 +141,7 @@ function isBsn(digits: string): boolean {
   return Number(digits) > 0 && weighedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0;
 }
 
-/** Those of persons who are not registered have the day and 60. */
+/** A coordination number, for persons who are not registered, has 60 added to the day. */
 function isPersonnummer(digits: string): boolean {
   const short = digits.slice(-10);
   const day = Number(short.slice(4, 6));
@@ -163,7 +163,7 @@ function isCpf(digits: string): boolean {
   return checkDigit(9) === Number(digits[9]) && checkDigit(10) === Number(digits[10]);
 }
 
-/** What a digit or letter at an odd place counts, the first place being odd; at an even one each counts its own. */
+/** What a digit or letter counts at an odd place, the first being odd; at an even one it counts its own value. */
 const ODD_VALUES = [
   1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
 ];

@@ -2,7 +2,7 @@
 // URLs. A password by itself looks like any other word and is not found. A text is cut into runs of the characters that tokens
 // are made of, so that each character is looked at a fixed number of times.
 
-/** Parts of a JSON Web Token may be as short; all else is longer. */
+/** The parts of a JSON Web Token may be as short as this; every other token is longer. */
 const RUN = /[\w-]{10,}/g;
 
 /** Beginnings of tokens, each with what follows to the end of the run. */

@@ -1,5 +1,5 @@
 // What has decided about an event is one text for many events (policies/decided-by.ts): it is stored once for each tenant, and events
-// refer to it by a number that is made of the text itself. So whoever stores it needs to read nothing.
+// refer to it by a number that is computed from the text, so storing it takes no read.
 
 import { hash } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-// Access rules as plans of the index: which docs they deny, whose content they show or withhold, and in which they hide fields.
+// Access rules as plans of the index: which docs they deny, whose content they show or withhold, and in which they withhold fields.
 // Rules judge the event itself, case included, whatever the reader may see of it; what the index cannot tell is looked at.
 
 import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
@@ -9,41 +9,36 @@ import {
   type QueriedRole,
   type QueriedRule,
 } from '../../../query/access-query.ts';
-import { termOf } from '../segments/bytes.ts';
 import {
   FACT_LETTERS,
-  factKey,
-  factPrefix,
   keysOf,
   NAME_LETTERS,
   OPTIONAL_FACTS,
-  pathText,
-  PRESENCE,
   type Traits,
   type WholeFact,
 } from '../segments/terms.ts';
 import { ALL, and, isSure, NONE, not, or, type Plan } from './plan.ts';
-import { perhaps, spelledFact, traits } from './plan-leaves.ts';
+import { contentPresence, exactFact, factPresence, perhaps, spelledFact, traits } from './plan-leaves.ts';
 
 export class AccessPlans {
   readonly denied: Plan;
-  /** Docs in which fields are hidden; all leaves are unsure in them. */
-  readonly hidden: Plan;
+  /** Docs in which fields are withheld; all leaves are unsure in them. */
+  readonly fieldsWithheld: Plan;
   /** Each term of a question asks for it. */
   readonly #cleared = new Map<Classification, Plan>();
   readonly #rolesFor: (classification: Classification) => readonly QueriedRole[];
 
   constructor(access: AccessRules) {
-    const { denying, hiding, hidingBelow, cleared } = accessQuery(access);
+    const { denying, withholding, withholdingBelow, cleared } = accessQuery(access);
     this.denied = anyOf(denying);
     this.#rolesFor = cleared;
-    this.hidden = or([anyOf(hiding), and([anyOf(hidingBelow), this.#withheld()])]);
+    this.fieldsWithheld = or([anyOf(withholding), and([anyOf(withholdingBelow), this.#notCleared()])]);
   }
 
-  /** Whether the index can tell by itself what the reader sees: no field is hidden, and no rule must be asked of the event. */
+  /** Whether the index can tell by itself what the reader sees: no field is withheld, and no rule must be asked of the event. */
   get isSure(): boolean {
     const all = [this.denied, ...CLASSIFICATIONS.map((each) => this.cleared(each))];
-    return this.hidden.of === 'None' && all.every(isSure);
+    return this.fieldsWithheld.of === 'None' && all.every(isSure);
   }
 
   /** Docs for which the reader is cleared for this classification. */
@@ -59,7 +54,7 @@ export class AccessPlans {
   }
 
   /** Docs for whose classification the reader is not cleared. */
-  #withheld(): Plan {
+  #notCleared(): Plan {
     return or(
       CLASSIFICATIONS.map((each) =>
         and([traits(({ classification }) => classification === each), not(this.cleared(each))]),
@@ -87,7 +82,7 @@ function testPlan(condition: QueriedCondition): Plan {
   if (trait !== undefined) return traits((each) => passes(each[trait]));
   const fact = path.join('.');
   if (fact in FACT_LETTERS) return factPlan(fact as WholeFact, condition);
-  if (fact in NAME_LETTERS) return perhaps(presenceOf(NAME_LETTERS[fact as keyof typeof NAME_LETTERS]));
+  if (fact in NAME_LETTERS) return perhaps(factPresence(NAME_LETTERS[fact as keyof typeof NAME_LETTERS]));
   // An actor or a resource as a whole is there; no other member of one is.
   return member === undefined && condition.test.kind === 'Present' ? ALL : NONE;
 }
@@ -99,7 +94,7 @@ const TRAIT_PATHS: Readonly<Record<string, keyof Traits>> = {
 };
 
 function factPlan(fact: WholeFact, { test }: QueriedCondition): Plan {
-  const present = OPTIONAL_FACTS.includes(fact) ? presenceOf(FACT_LETTERS[fact]) : ALL;
+  const present = OPTIONAL_FACTS.includes(fact) ? factPresence(FACT_LETTERS[fact]) : ALL;
   switch (test.kind) {
     case 'OneOf':
       return or([
@@ -117,22 +112,10 @@ function factPlan(fact: WholeFact, { test }: QueriedCondition): Plan {
   }
 }
 
-function exactFact(fact: WholeFact, text: string): Plan {
-  return { of: 'Term', sections: ['facts'], term: factPrefix(FACT_LETTERS[fact]) + termOf(factKey(text)) };
-}
-
 /**
  * Only that there may be a value at the path is known: words are folded, and not all of a large event are there; and where a
  * value stands in a list is not known either.
  */
 function contentPlan({ path }: QueriedCondition): Plan {
-  return perhaps({
-    of: 'Term',
-    sections: CLASSIFICATIONS,
-    term: PRESENCE + termOf(pathText(keysOf(path))),
-  });
-}
-
-function presenceOf(letter: string): Plan {
-  return { of: 'Term', sections: ['facts'], term: PRESENCE + letter };
+  return perhaps(contentPresence(CLASSIFICATIONS, keysOf(path)));
 }

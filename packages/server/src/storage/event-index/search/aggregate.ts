@@ -34,7 +34,7 @@ export type ActorNames =
   | 'Open'
   | ((indexes: readonly number[]) => Promise<readonly (string | undefined)[]>);
 
-/** `seenActors` counts actors in the events themselves, where rules hide who it was in some. */
+/** `seenActors` counts actors in the events themselves, where rules withhold who it was in some. */
 export async function aggregate(
   counted: readonly Counted[],
   aggregations: readonly Aggregation[],

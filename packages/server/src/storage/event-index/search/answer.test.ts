@@ -148,7 +148,7 @@ test('where the newest pieces decide page and total, no other one is searched', 
   await assert.rejects(find(events, pieces, asked, undefined, 10), /it was searched/);
 });
 
-test('how well an event fits does not tell how often its words stand where they are hidden', async () => {
+test('how well an event fits does not tell how often its words stand where they are withheld', async () => {
   const base: Said = { ...fc.sample(said, 1)[0]!, kind: 'Event', classification: 'Internal', context: {} };
   const rule = (conditions: AccessRule['conditions'], effect: AccessRule['effect']): AccessRule => ({
     policyId: 'p',
@@ -158,10 +158,10 @@ test('how well an event fits does not tell how often its words stand where they 
     conditions,
     effect: { access: 'Allow', roles: ['Viewer'], ...effect },
   });
-  const scoresUnder = async (rules: readonly AccessRule[], hidden: string) => {
-    const notes = ['a late refund', 'late', ...Array.from({ length: 6 }, () => hidden)];
+  const scoresUnder = async (rules: readonly AccessRule[], withheld: string) => {
+    const notes = ['a late refund', 'late', ...Array.from({ length: 6 }, () => withheld)];
     const events = eventsOf(
-      notes.map((note, i) => ({ ...base, action: i < 2 ? 'Show.Note' : 'Hide.Note', payload: { note } })),
+      notes.map((note, i) => ({ ...base, action: i < 2 ? 'Show.Note' : 'Withhold.Note', payload: { note } })),
     );
     const access: AccessRules = {
       roles: [{ role: 'Viewer', clearance: 'Internal' }],
@@ -177,8 +177,8 @@ test('how well an event fits does not tell how often its words stand where they 
     return found.events.map(({ place, score }) => [place.index, score]);
   };
   const rules: [AccessRule['conditions'], AccessRule['effect']][] = [
-    [{ action: 'Hide.Note' }, { redactFields: ['payload.note'] }],
-    [{ action: 'Hide.Note' }, { access: 'Deny' }],
+    [{ action: 'Withhold.Note' }, { redactFields: ['payload.note'] }],
+    [{ action: 'Withhold.Note' }, { access: 'Deny' }],
     [{ 'payload.note': ['refund', 'other'] }, { access: 'Deny' }],
     [{ 'payload.note': ['refund', 'other'] }, { maxClassification: 'Public' }],
   ];
@@ -191,7 +191,7 @@ test('how well an event fits does not tell how often its words stand where they 
     assert.equal(one.length, 2);
   }
   // Control: where the index can tell what is seen, a rare word counts more than a frequent one.
-  const denied = await scoresUnder([rule({ action: 'Hide.Note' }, { access: 'Deny' })], 'refund');
+  const denied = await scoresUnder([rule({ action: 'Withhold.Note' }, { access: 'Deny' })], 'refund');
   const [late, both] = denied.map(([, score]) => score!);
   assert.ok(both! > 2 * late!, `${both} ${late}`);
 });

@@ -157,7 +157,7 @@ export class Answerer {
 
   /**
    * How rare the words of the query are among what this reader may search; those of a phrase wherever they stand. Where only the
-   * events can tell what this reader sees, the index would count words that are hidden: there, all words weigh the same.
+   * events can tell what this reader sees, the index would count words that are withheld: there, all words weigh the same.
    */
   async #weigh(): Promise<WeighedTerm[]> {
     const { query, sight } = this.#question;
@@ -192,7 +192,7 @@ export class Answerer {
         counted,
         aggregations,
         this.#actorNames(),
-        hidesActors(sight) ? (docs) => this.#seenActors(docs) : undefined,
+        withholdsActors(sight) ? (docs) => this.#seenActors(docs) : undefined,
       ),
       isApproximate: !isExact && count > max,
     };
@@ -210,7 +210,7 @@ export class Answerer {
     };
   }
 
-  /** An actor without an id is known by its name, which may be hidden. */
+  /** An actor without an id is known by its name, which may be withheld. */
   async #seenActors(counted: readonly Counted[]): Promise<Counts> {
     const counts = new Map<string, number>();
     const names = new Map<string, string | undefined>();
@@ -247,16 +247,16 @@ export class Answerer {
   }
 }
 
-function hidesActors({ access }: Question['sight']): boolean {
+function withholdsActors({ access }: Question['sight']): boolean {
   const rules = access === undefined ? [] : [...access.rules, ...access.classifying];
   return rules.some(({ effect }) => effect.redactFields?.some((field) => field.includes('actor')));
 }
 
-/** Undefined where it has none, or it is hidden. */
+/** Undefined where it has none, or it is withheld. */
 function nameSeen(event: QueriedEvent | undefined): string | undefined {
   if (event === undefined) return undefined;
   const { userName, serviceName, userId, serviceId } = event.actor;
   const field = userName === undefined ? 'actor.serviceName' : 'actor.userName';
-  const isHidden = event.redaction?.fields.includes(field) ?? false;
-  return isHidden || (userId ?? serviceId) === undefined ? undefined : (userName ?? serviceName);
+  const isWithheld = event.redaction?.fields.includes(field) ?? false;
+  return isWithheld || (userId ?? serviceId) === undefined ? undefined : (userName ?? serviceName);
 }

@@ -6,11 +6,29 @@ import {
   ALL_TRAITS,
   escapeEnds,
   FACT_LETTERS,
+  factKey,
   factPrefix,
+  pathText,
+  PRESENCE,
+  type Section,
   type Traits,
   type WholeFact,
 } from '../segments/terms.ts';
 import { ALL, NONE, type Plan } from './plan.ts';
+
+export function exactFact(name: WholeFact, text: string): Plan {
+  return { of: 'Term', sections: ['facts'], term: factPrefix(FACT_LETTERS[name]) + termOf(factKey(text)) };
+}
+
+/** Docs that have the fact with this letter. */
+export function factPresence(letter: string): Plan {
+  return { of: 'Term', sections: ['facts'], term: PRESENCE + letter };
+}
+
+/** Docs that have a value at the path with these keys, in the content of these classes. */
+export function contentPresence(sections: readonly Section[], keys: readonly string[]): Plan {
+  return { of: 'Term', sections, term: PRESENCE + termOf(pathText(keys)) };
+}
 
 /** Folding may change what stands beside a character that is not ASCII: only what is before it is looked up. */
 export function spelledFact(name: WholeFact, beginning: string): Plan {

@@ -18,7 +18,6 @@ import {
   DECIDED_BY,
   escapeEnds,
   FACT_LETTERS,
-  factKey,
   factPrefix,
   keysOf,
   NAME_LETTERS,
@@ -27,7 +26,6 @@ import {
   numberPrefix,
   OPTIONAL_FACTS,
   pathText,
-  PRESENCE,
   type Section,
   type Traits,
   valuePrefix,
@@ -35,7 +33,15 @@ import {
 } from '../segments/terms.ts';
 import { AccessPlans } from './access-plan.ts';
 import { ALL, and, NONE, not, or, type Plan, wordIn } from './plan.ts';
-import { perhaps, spelledFact, traits, traitsWith } from './plan-leaves.ts';
+import {
+  contentPresence,
+  exactFact,
+  factPresence,
+  perhaps,
+  spelledFact,
+  traits,
+  traitsWith,
+} from './plan-leaves.ts';
 import { DAY_MS, type Moment, momentOf } from '../segments/times.ts';
 
 /** Content of these is found by whole words only. */
@@ -111,14 +117,14 @@ class Planner {
             to: timeRange.to === undefined ? undefined : momentOf(timeRange.to),
           },
     ]);
-    return found.of === 'All' ? found : this.#unsureWhereHidden(found);
+    return found.of === 'All' ? found : this.#unsureWhereWithheld(found);
   }
 
-  /** What stands in a field that is hidden is found by nothing. */
-  #unsureWhereHidden(found: Plan): Plan {
-    const hidden = this.#access?.hidden ?? NONE;
-    if (hidden.of === 'None') return found;
-    return { of: 'Between', sure: and([found, not(hidden)]), possible: found };
+  /** No question finds what is in a withheld field, which the index has. */
+  #unsureWhereWithheld(found: Plan): Plan {
+    const withheld = this.#access?.fieldsWithheld ?? NONE;
+    if (withheld.of === 'None') return found;
+    return { of: 'Between', sure: and([found, not(withheld)]), possible: found };
   }
 
   query(query: Query): Plan {
@@ -145,7 +151,7 @@ class Planner {
       new TermPlanner([]).plan(term),
       ...CLASSIFICATIONS.map((each) => and([access.cleared(each), new TermPlanner([each]).plan(term)])),
     ]);
-    return this.#unsureWhereHidden(found);
+    return this.#unsureWhereWithheld(found);
   }
 }
 
@@ -257,11 +263,11 @@ class TermPlanner {
       ...whole.map((fact) => FACT_LETTERS[fact as 'actor.userId']),
       ...words.map((fact) => NAME_LETTERS[fact as 'actor.userName']),
     ];
-    return or(letters.map((letter) => ({ of: 'Term', sections: ['facts'], term: PRESENCE + letter })));
+    return or(letters.map(factPresence));
   }
 
   #presence(keys: readonly string[]): Plan {
-    return { of: 'Term', sections: this.#content, term: PRESENCE + termOf(pathText(keys)) };
+    return contentPresence(this.#content, keys);
   }
 }
 
@@ -285,9 +291,7 @@ function facts(
   return any(asked, (text) =>
     or(
       names.map((name) =>
-        takesPrefix && text.endsWith('*')
-          ? spelledFact(name, text.slice(0, -1))
-          : { of: 'Term', sections: ['facts'], term: factPrefix(FACT_LETTERS[name]) + termOf(factKey(text)) },
+        takesPrefix && text.endsWith('*') ? spelledFact(name, text.slice(0, -1)) : exactFact(name, text),
       ),
     ),
   );

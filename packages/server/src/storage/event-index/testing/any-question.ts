@@ -140,7 +140,7 @@ const ruled = (rules: readonly Pick<AccessRule, 'conditions' | 'effect'>[]) =>
     ...rule,
   }));
 const NAMES = ['actor.userName', 'actor.serviceName', 'resource.resourceName'];
-const hidingNames = fc.record({ redactFields: fc.subarray(NAMES, { minLength: 1 }) });
+const withholdingNames = fc.record({ redactFields: fc.subarray(NAMES, { minLength: 1 }) });
 const withClearance = (role: Role) =>
   fc.constantFrom(...ALL_CLASSES).map((clearance) => ({ role, clearance }));
 /** Those that concern a reader: of Access policies, of Classification policies, or of both. */
@@ -151,7 +151,7 @@ const access: fc.Arbitrary<AccessRules> = fc
       .chain((roles) => fc.tuple(...roles.map(withClearance))),
     ceiling: fc.constantFrom('Secret' as const, ...ALL_CLASSES),
     rules: fc.array(fc.record({ conditions, effect }), { maxLength: 4 }).map(ruled),
-    classifying: fc.array(fc.record({ conditions, effect: hidingNames }), { maxLength: 2 }).map(ruled),
+    classifying: fc.array(fc.record({ conditions, effect: withholdingNames }), { maxLength: 2 }).map(ruled),
   })
   .filter(({ rules, classifying }) => rules.length + classifying.length > 0);
 

@@ -30,7 +30,7 @@ const IS_CLASSIFIED = `classification BETWEEN 0 AND ${CLASSIFICATIONS.length - 1
 
 /**
  * For entries joined with their contents, with `bitsOf` as parameter $3: the events that a reader may know of by the
- * column, or by the apparent value in the text. If these differ the event was changed, which must not be hidden from
+ * column, or by the apparent value in the text. If these differ the event was changed, which must not be withheld from
  * its former readers; so the caller checks each result again.
  */
 export const MAY_BE_SEEN = `($3::integer = ${ALL_CLASSIFICATION_BITS} OR (${IS_CLASSIFIED} AND ($3 >> classification::integer) & 1 = 1) OR ${CLASSIFICATIONS.map(

@@ -199,7 +199,7 @@ describe('a log that was changed by hand', { concurrency: 1 }, () => {
     });
   }
 
-  it('hides an event from unauthorized readers, even if its classification column was changed', async () => {
+  it('withholds an event from unauthorized readers, even if its classification column was changed', async () => {
     const place = await install('acme');
     await using node = place.start();
     const secret = draftOf({ classification: 'Secret' }, { classification: 'Secret' });

@@ -4,7 +4,7 @@ import { ALL_CLASSIFICATION_BITS, CLASSIFICATIONS } from '../../rows/classificat
 
 /**
  * For entries joined with their contents, with `bitsOf` as parameter ?3: the events that a reader may know of by the
- * column, or by the apparent value in the text. If these differ the event was changed, which must not be hidden from
+ * column, or by the apparent value in the text. If these differ the event was changed, which must not be withheld from
  * its former readers; so the caller checks each result again. The text is read only if the column does not decide, and
  * inside SQLite, so that an invisible event takes hardly longer than a missing one.
  */

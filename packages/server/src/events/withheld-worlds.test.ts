@@ -13,7 +13,7 @@ const { app } = startEventsApp();
 
 const at = (minute: number) => new Date(Date.UTC(2026, 0, 2, 3, minute)).toISOString();
 
-function shared(i: number, hidden: string): object {
+function shared(i: number, withheld: string): object {
   const isClosed = i % 3 === 0;
   return {
     ...EVENT,
@@ -22,7 +22,7 @@ function shared(i: number, hidden: string): object {
     actor: { actorType: 'User', userId: `u-${i % 4}`, userName: `Ana ${i % 4}` },
     classification: isClosed ? 'Confidential' : 'Internal',
     payload: isClosed
-      ? { note: hidden, amount: hidden.length * 1000, [hidden]: true }
+      ? { note: withheld, amount: withheld.length * 1000, [withheld]: true }
       : { note: 'open refund', amount: i },
   };
 }
@@ -119,7 +119,7 @@ async function toldOf(tenant: string): Promise<string[]> {
   return told;
 }
 
-test('nothing that is found, counted, scored, marked or named tells of what is hidden', async () => {
+test('nothing that is found, counted, scored, marked or named tells of what is withheld', async () => {
   const plain = eventCaller(app, 'plain');
   const full = eventCaller(app, 'full');
   for (let i = 0; i < 12; i++) {

@@ -1,5 +1,5 @@
-// Fields that a rule hides: paths into context and payload, and texts of actor and resource. A field that is hidden keeps its
-// key, and another value stands there.
+// Fields that a rule may withhold (`redactFields`): paths into context and payload, and the names of actor and resource. A
+// withheld field keeps its key; its value is replaced.
 
 import type { PathStep, QueryStep } from '../query/field-path.ts';
 import { readSteps } from './condition-path.ts';
@@ -14,8 +14,8 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
 };
 const CONTENT = ['context', 'payload'];
 
-/** The steps of a path that may be hidden; why it may not. */
-export function redactablePath(written: string): readonly QueryStep[] | string {
+/** The steps of a path that may be withheld, or why it may not. */
+export function withholdablePath(written: string): readonly QueryStep[] | string {
   const steps = readSteps(written, true);
   if (typeof steps === 'string') return `is no path: ${steps}`;
   const [root, ...below] = steps;
@@ -23,7 +23,7 @@ export function redactablePath(written: string): readonly QueryStep[] | string {
   const texts = TEXTS[String(root)];
   if (texts === undefined) return 'must lie in payload, context, actor or resource';
   if (below.length === 1 && texts.some((each) => each === below[0])) return steps;
-  return `cannot be hidden; of ${String(root)} only ${texts.join(', ')} can`;
+  return `cannot be withheld; of ${String(root)} only ${texts.join(', ')} can`;
 }
 
 /** A place in a value: the object or list that it is in, and its key there. */
