@@ -22,12 +22,13 @@ type Test<Of> = (of: Of) => boolean;
 
 export function compileConditions(conditions: readonly Condition[]): HoldsFor {
   const inOrder = conditions.toSorted((a, b) => costOf(a) - costOf(b));
-  const tests = inOrder.map((condition): Test<EventFacts> => {
-    const read = readerOf(condition.path);
-    const holds = readTest(condition);
-    return (facts) => holds(read(facts));
-  });
-  return allOf(tests);
+  return allOf(inOrder.map(conditionTest));
+}
+
+function conditionTest(condition: Condition): Test<EventFacts> {
+  const read = readerOf(condition.path);
+  const holds = readTest(condition);
+  return (facts) => holds(read(facts));
 }
 
 /** What the path leads to: a value, undefined if there is none. Where it has a `[*]`, it is the list of all that are there. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../runtime/clock.ts';
+import { claimDecisions } from '../../event-index/testing/decision-claims.ts';
 import { claimIndex } from '../../event-index/testing/index-claims.ts';
 import { claimUpkeep } from '../../event-index/testing/upkeep-claims.ts';
 import { notes } from '../../event-index/testing/noted-events.ts';
@@ -10,6 +11,7 @@ import { TestIndex } from '../../event-index/testing/open-index.ts';
 import { openPostgresIndex } from './testing/index-backend.ts';
 
 claimIndex(openPostgresIndex);
+claimDecisions(openPostgresIndex);
 claimUpkeep(openPostgresIndex);
 
 test('blocks that a killed node has left go, once nobody can still be making their segment', async () => {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { claimDecisions } from '../../event-index/testing/decision-claims.ts';
 import { claimIndex } from '../../event-index/testing/index-claims.ts';
 import { claimUpkeep } from '../../event-index/testing/upkeep-claims.ts';
 import { SegmentTables } from './segment-tables.ts';
@@ -12,6 +13,7 @@ import { openSqliteIndex } from './testing/index-backend.ts';
 import { openViews } from './views-database.ts';
 
 claimIndex(openSqliteIndex);
+claimDecisions(openSqliteIndex);
 claimUpkeep(openSqliteIndex);
 
 test('space that removed blocks have left is given back, some at a time', () => {
