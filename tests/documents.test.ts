@@ -99,6 +99,8 @@ describe('limits', () => {
       policiesLengthMax: LIMITS.policiesLengthMax,
       activeRulesMax: LIMITS.activeRulesMax,
       activeConditionsMax: LIMITS.activeConditionsMax,
+      activeSearchesMax: LIMITS.activeSearchesMax,
+      activeRedactFieldsMax: LIMITS.activeRedactFieldsMax,
       activeDetectorsMax: LIMITS.activeDetectorsMax,
     });
   });

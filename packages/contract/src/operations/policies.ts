@@ -258,7 +258,7 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'violations.acknowledge',
-    summary: 'Take note of a violation; again, it stays as it was noted first',
+    summary: 'Acknowledge a violation; acknowledging it again changes nothing',
     effect: 'Write',
     idempotency: 'None',
     permission: 'audit.policies.write',
