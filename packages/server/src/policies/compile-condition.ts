@@ -99,11 +99,14 @@ function rootReader(root: ConditionRoot): (facts: EventFacts) => unknown {
 }
 
 /** Each `[*]` goes through the elements of one list, so no value is met twice. */
-function reached(value: unknown, [step, ...below]: readonly QueryStep[]): unknown[] {
-  if (value === undefined) return [];
-  if (step === undefined) return [value];
-  if (step !== null) return reached(stepInto(value, step), below);
-  return Array.isArray(value) ? value.flatMap((item) => reached(item, below)) : [];
+function reached(value: unknown, below: readonly QueryStep[], from = 0): unknown[] {
+  let at = value;
+  for (let i = from; i < below.length && at !== undefined; i++) {
+    const step = below[i]!;
+    if (step === null) return Array.isArray(at) ? at.flatMap((item) => reached(item, below, i + 1)) : [];
+    at = stepInto(at, step);
+  }
+  return at === undefined ? [] : [at];
 }
 
 /** The value below another one; undefined if there is none. */
