@@ -1,12 +1,14 @@
 // Lists and searches over real HTTP, for tests; and the wait until the index has come after the log.
 
-import type {
-  AuditEvent,
-  Classification,
-  ErrorBody,
-  List,
-  SearchAnswer,
-  SearchRequest,
+import {
+  Aggregation,
+  asJson,
+  type AuditEvent,
+  type Classification,
+  type ErrorBody,
+  type List,
+  type SearchAnswer,
+  type SearchRequest,
 } from '@tallystick/contract';
 import { ask as askOf, type Told } from './ask.ts';
 import type { TestApp } from './test-app.ts';
@@ -23,6 +25,9 @@ export interface Finder {
 export function fieldsAtFault(body: unknown): string[] {
   return (body as ErrorBody).error.details.map(({ field }) => field).toSorted();
 }
+
+/** All that can be counted. */
+export const AGGREGATIONS = asJson(Aggregation).enum as Aggregation[];
 
 /** However slow the machine is. */
 const PATIENCE_MS = 120_000;
