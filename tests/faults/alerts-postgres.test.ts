@@ -3,9 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Policy } from '@tallystick/contract';
 import { until } from '../../packages/server/src/testing/until.ts';
-import { AlertLoad, pause } from './policies/alert-load.ts';
+import { AlertLoad } from './policies/alert-load.ts';
 import {
   requireExactViolations,
   requireTold,

@@ -5,8 +5,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { startTestApp } from '../../packages/server/src/testing/test-app.ts';
-import { AlertLoad, pause, TENANTS } from './policies/alert-load.ts';
+import { AlertLoad, TENANTS } from './policies/alert-load.ts';
 import {
   requireExactViolations,
   requireTold,

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client as Connection } from 'pg';
 import { freePort } from '../../packages/server/src/testing/free-port.ts';
 import { type PostgresServer, startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
@@ -103,8 +104,6 @@ async function requireRecovered(running: Running): Promise<void> {
   requireKept(await readPostgresLog(url), book);
   assert.ok(load.slowestMs < ANSWERED_MS_MAX, load.figures());
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 test('a database that stands still: 503 for every request, in bounded time, and then it goes on', async (t) => {
   await using running = await run(await server.createDatabase());

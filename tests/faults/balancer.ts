@@ -1,6 +1,7 @@
 // A load balancer as people have it before several nodes: it sends to those that say they are ready, and where a connection is
 // refused it tries the next. It repeats nothing that a node has taken.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { acknowledgedIn, type Ask, Client, event, type Reply } from './client.ts';
 
 const LOOK_MS = 50;
@@ -109,5 +110,3 @@ export class Balancer implements AsyncDisposable {
     }
   }
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -81,6 +81,21 @@ export class Client implements Disposable {
   }
 }
 
+/** A client for each service that is asked. */
+export class Clients implements Disposable {
+  readonly #clients = new Map<string, Client>();
+
+  of(url: string): Client {
+    let client = this.#clients.get(url);
+    if (client === undefined) this.#clients.set(url, (client = new Client(url)));
+    return client;
+  }
+
+  [Symbol.dispose](): void {
+    for (const client of this.#clients.values()) client[Symbol.dispose]();
+  }
+}
+
 export function event(marker: string) {
   return {
     timestamp: '2026-01-02T03:04:05.678Z',

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promote, startPostgresPair } from '../../packages/server/src/testing/postgres-standby.ts';
 import { Relay } from '../../packages/server/src/testing/relay.ts';
 import { lostOf, requireKept } from './kill-rounds.ts';
@@ -19,8 +20,6 @@ import { SIZE } from './size.ts';
 const ROUNDS = SIZE.isLong ? 20 : 1;
 const ACKNOWLEDGED_MIN = 200;
 const TENANT = 'acme';
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Undefined while there is none to be had. */
 async function checkpointOf(url: string): Promise<string | undefined> {

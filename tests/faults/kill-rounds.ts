@@ -1,6 +1,7 @@
 // Rounds of asking a service and killing it, and the book of what it has acknowledged.
 
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 import { acknowledgedIn, type Ask, Client, event } from './client.ts';
 import { type EventInLog, markersIn } from './read-log.ts';
 import { type Service, type Start, startService } from './running.ts';
@@ -101,5 +102,3 @@ export async function killRounds(start: Start, rounds: number): Promise<Book> {
   }
   return book;
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -2,7 +2,8 @@
 // Refusals must be 503 and say when to come again; any other answer is a failure.
 
 import assert from 'node:assert/strict';
-import { acknowledgedIn, type Ask, Client, type Reply } from './client.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { acknowledgedIn, type Ask, Clients, type Reply } from './client.ts';
 import { type Book, newBook, nextAsk } from './kill-rounds.ts';
 
 const PATIENCE_MS = 120_000;
@@ -26,7 +27,7 @@ export class LastingLoad implements AsyncDisposable {
   #isOver = false;
   #isGone = false;
   #failure: unknown;
-  readonly #clients = new Map<string, Client>();
+  readonly #clients = new Clients();
   readonly #options: LoadOptions;
   readonly #asking: Promise<void>;
 
@@ -95,7 +96,8 @@ export class LastingLoad implements AsyncDisposable {
     const urls = this.#options.urls();
     if (urls.length === 0) return undefined;
     const began = performance.now();
-    const reply = await this.#clientOf(urls[attempt % urls.length]!)
+    const reply = await this.#clients
+      .of(urls[attempt % urls.length]!)
       .ask(ask)
       .catch(() => undefined);
     this.slowestMs = Math.max(this.slowestMs, performance.now() - began);
@@ -107,16 +109,10 @@ export class LastingLoad implements AsyncDisposable {
     return reply;
   }
 
-  #clientOf(url: string): Client {
-    let client = this.#clients.get(url);
-    if (client === undefined) this.#clients.set(url, (client = new Client(url)));
-    return client;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#isGone = true;
-    for (const client of this.#clients.values()) client[Symbol.dispose]();
+    this.#clients[Symbol.dispose]();
     await this.#asking.catch(() => {});
   }
 }
@@ -124,8 +120,4 @@ export class LastingLoad implements AsyncDisposable {
 export function requireRetryAfter({ headers, body }: Reply): void {
   assert.match(String(headers['retry-after']), /^[1-9]\d*$/);
   assert.equal((body as { error: { code: string } }).error.code, 'SERVICE_UNAVAILABLE');
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

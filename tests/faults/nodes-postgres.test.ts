@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { draftOf, now, request } from '../../packages/server/src/storage/conformance/claims.ts';
 import { prepareLogs, raw, startLogNode } from '../../packages/server/src/testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../packages/server/src/testing/postgres-server.ts';
@@ -24,8 +25,6 @@ const KILLS_MIN = 4;
 const DATABASE_EACH = 4;
 /** Acknowledged between one kill and the next. */
 const BETWEEN = 30;
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function whileKilled(server: PostgresServer, nodes: Nodes, load: LastingLoad): Promise<string> {
   const endAt = performance.now() + RUN_MS;

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Backend, BACKENDS } from './backends.ts';
 import { event } from './client.ts';
 import { KEY, type Service, startService } from './running.ts';
@@ -77,10 +78,6 @@ async function assertWhole(service: Service, backend: Backend): Promise<number> 
   assert.deepEqual(ids.toSorted(), inLog.toSorted());
   assert.equal(counted, inLog.length);
   return inLog.length;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Killed again and again while events arrive and views are made; gives how many events there are. */

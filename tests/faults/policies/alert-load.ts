@@ -2,7 +2,8 @@
 // of some changes, looks what became of them. And the book of what they were told.
 
 import assert from 'node:assert/strict';
-import { acknowledgedIn, type Ask, Client, event, type Reply } from '../client.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { acknowledgedIn, type Ask, Clients, event, type Reply } from '../client.ts';
 import { PolicyChanger, type ToldVersion } from './policy-changer.ts';
 
 export const TENANTS = ['acme', 'globex'];
@@ -30,7 +31,7 @@ export class AlertLoad implements AsyncDisposable {
   breaks = 0;
   readonly #urls: () => readonly string[];
   readonly #changers: readonly PolicyChanger[];
-  readonly #clients = new Map<string, Client>();
+  readonly #clients = new Clients();
   readonly #work: Promise<unknown>;
   #failure: unknown;
   #asked = 0;
@@ -110,7 +111,8 @@ export class AlertLoad implements AsyncDisposable {
   async #ask(ask: Ask): Promise<Reply | undefined> {
     const url = await this.#anyUrl();
     if (url === undefined) return undefined;
-    const reply = await this.#clientOf(url)
+    const reply = await this.#clients
+      .of(url)
       .ask(ask)
       .catch(() => undefined);
     if (reply !== undefined && reply.status !== 503) return reply;
@@ -128,16 +130,10 @@ export class AlertLoad implements AsyncDisposable {
     return undefined;
   }
 
-  #clientOf(url: string): Client {
-    let client = this.#clients.get(url);
-    if (client === undefined) this.#clients.set(url, (client = new Client(url)));
-    return client;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#isGone = true;
-    for (const client of this.#clients.values()) client[Symbol.dispose]();
+    this.#clients[Symbol.dispose]();
     await this.#work.catch(() => {});
   }
 }
@@ -147,8 +143,4 @@ function eventOf(marker: string) {
   const action = chance < 0.3 ? 'Watch.Plain' : chance < 0.8 ? 'Watch.Counted' : 'Read.Other';
   const userId = `user-${Math.floor(Math.random() * USERS)}`;
   return { ...event(marker), action, actor: { actorType: 'User', userId } };
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -5,40 +5,20 @@ import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Role, Scope } from '@tallystick/contract';
 import { loadOrMakeTokenKey } from '../storage/keys/token-key.ts';
+import { ask as askOf } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 import { signToken } from './local-issuer.ts';
 
 const ADMIN_KEY = 'the-platform-key-of-these-tests';
-const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 type Headers = Record<string, string>;
-interface Seen {
-  readonly code: string;
-  readonly status: number;
-  readonly headers: globalThis.Headers;
-  readonly body: Record<string, unknown>;
-}
 
 const startApp = (settings: Headers = {}) => startTestApp({ TALLYSTICK_ADMIN_KEY: ADMIN_KEY, ...settings });
 
-async function ask(
-  app: TestApp,
-  path: string,
-  headers: Headers,
-  method = 'GET',
-  body?: unknown,
-): Promise<Seen> {
-  const init =
-    body === undefined ? { headers } : { headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(body) };
-  const response = await fetch(`${app.url}/api/v1${path}`, { method, ...init });
-  const text = await response.text();
-  const shown = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
-  const error = shown['error'] as { code: string } | undefined;
-  const code = `${response.status} ${error?.code ?? ''}`.trim();
-  return { code, status: response.status, headers: response.headers, body: shown };
-}
+const ask = (app: TestApp, path: string, headers: Headers, method = 'GET', body?: unknown) =>
+  askOf<Record<string, unknown>>(app, method, `/api/v1${path}`, { headers, body });
 
 const send = async (app: TestApp, headers: Headers) =>
   (await ask(app, '/audit-events', headers, 'POST', EVENT)).code;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ApiKey, List } from '@tallystick/contract';
+import { ask as askOf } from '../testing/ask.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
@@ -13,25 +14,10 @@ const ADMIN_KEY = 'the-platform-key-of-these-tests';
 const KEYS = '/admin/api-keys';
 
 type Listed = List<ApiKey>;
-interface Seen<T> {
-  readonly code: string;
-  readonly body: T;
-  readonly text: string;
-}
 
-async function ask<T = Listed>(
-  app: TestApp,
-  path: string,
-  tenant: string,
-  key = ADMIN_KEY,
-  body?: unknown,
-): Promise<Seen<T>> {
-  const headers = { 'X-API-Key': key, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
-  const sent = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
-  const response = await fetch(path.startsWith('/api') ? app.url + path : `${app.url}/api/v1${path}`, sent);
-  const text = await response.text();
-  const shown = JSON.parse(text) as T & { error?: { code: string } };
-  return { code: `${response.status} ${shown.error?.code ?? ''}`.trim(), body: shown, text };
+function ask<T = Listed>(app: TestApp, path: string, tenant: string, key = ADMIN_KEY, body?: unknown) {
+  const whole = path.startsWith('/api') ? path : `/api/v1${path}`;
+  return askOf<T>(app, body === undefined ? 'GET' : 'POST', whole, { key, tenant, body });
 }
 
 async function makeKey(app: TestApp, tenant: string, more: object = {}) {
@@ -134,8 +120,8 @@ test('the last use of a key outlives the service, and a refused request counts',
       };
       assert.equal((await ask(app, KEYS, 'acme', made.used.key)).code, '200');
       assert.equal((await ask(app, KEYS, 'acme', made.refused.key)).code, '403 FORBIDDEN');
-      const headers = { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': 'acme' };
-      await fetch(`${app.url}/api/v1${KEYS}/${made.revoked.keyId}`, { method: 'DELETE', headers });
+      const asAdmin = { key: ADMIN_KEY, tenant: 'acme' };
+      await askOf(app, 'DELETE', `/api/v1${KEYS}/${made.revoked.keyId}`, asAdmin);
       assert.equal((await ask(app, KEYS, 'acme', made.revoked.key)).code, '401 API_KEY_REVOKED');
       return made;
     })();

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { parseJson } from '@tallystick/evidence';
+import { ask } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
@@ -17,36 +18,19 @@ const ADMIN_KEY = 'the-platform-key-of-these-tests';
 const KEYS = '/admin/api-keys';
 const request = { name: 'ci', roles: ['Operator'] };
 
-interface Seen {
-  readonly code: string;
-  readonly body: Record<string, unknown>;
-}
-
-async function post(app: TestApp, path: string, apiKey: string, body: unknown, key = ''): Promise<Seen> {
-  const response = await fetch(`${app.url}/api/v1${path}`, {
-    method: 'POST',
-    headers: {
-      'X-API-Key': apiKey,
-      'X-Tenant-Id': 'acme',
-      'Content-Type': 'application/json',
-      ...(key !== '' && { 'Idempotency-Key': key }),
-    },
-    body: JSON.stringify(body),
+const post = (app: TestApp, path: string, key: string, body: unknown, idempotencyKey?: string) =>
+  ask<Record<string, unknown>>(app, 'POST', `/api/v1${path}`, {
+    key,
+    tenant: 'acme',
+    body,
+    headers: { ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }) },
   });
-  const shown = parseJson(await response.text()) as Seen['body'];
-  const { error } = shown as { error?: { code: string } };
-  return { code: `${response.status} ${error?.code ?? ''}`.trim(), body: shown };
-}
 
 const send = async (app: TestApp, apiKey: unknown) =>
   (await post(app, '/audit-events', String(apiKey), EVENT)).code;
 
-async function read(app: TestApp, apiKey: unknown): Promise<string> {
-  const headers = { 'X-API-Key': String(apiKey), 'X-Tenant-Id': 'acme' };
-  const response = await fetch(`${app.url}/api/v1/audit-events`, { headers });
-  const { error } = (await response.json()) as { error?: { code: string } };
-  return `${response.status} ${error?.code ?? ''}`.trim();
-}
+const read = async (app: TestApp, apiKey: unknown) =>
+  (await ask(app, 'GET', '/api/v1/audit-events', { key: String(apiKey), tenant: 'acme' })).code;
 
 /** A data directory for several starts, and what is in it. */
 function openPlace() {
@@ -116,7 +100,7 @@ test('where a key cannot be made nothing of it is there, and the repeat makes it
 
 test('where a rotation cannot be done the old key works on, and the repeat does it', async () => {
   using place = openPlace();
-  let old: Seen['body'];
+  let old: Record<string, unknown>;
   const rotate = (app: TestApp) =>
     post(app, `${KEYS}/${String(old['keyId'])}/rotate`, ADMIN_KEY, { gracePeriod: 'PT0S' }, 'once');
   {

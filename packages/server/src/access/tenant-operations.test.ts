@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { List, Tenant } from '@tallystick/contract';
+import { ask as askOf, type Told } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
@@ -15,38 +16,17 @@ before(async () => {
 });
 after(() => app[Symbol.asyncDispose]());
 
-interface Told<T> {
-  readonly code: string;
-  readonly etag: string | null;
-  readonly body: T;
-}
-
-async function ask<T = Tenant>(
-  method: string,
-  path: string,
-  body?: object,
-  more: Record<string, string> = {},
-): Promise<Told<T>> {
-  const headers = {
-    'X-API-Key': PLATFORM_KEY,
-    'X-Tenant-Id': 'acme',
-    'Content-Type': 'application/json',
-    ...more,
-  };
-  const sent = body && { body: JSON.stringify(body) };
-  const response = await fetch(`${app.url}/api/v1${path}`, { method, headers, ...sent });
-  const answer = (await response.json()) as T & { error?: { code: string } };
-  const code = `${response.status} ${answer.error?.code ?? ''}`.trim();
-  return { code, etag: response.headers.get('ETag'), body: answer };
-}
+const ask = <T = Tenant>(method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
+  askOf<T>(app, method, `/api/v1${path}`, { key: PLATFORM_KEY, tenant: 'acme', headers, body });
+const etagOf = ({ headers }: Told) => headers.get('ETag');
 
 const create = (tenant: object, more?: Record<string, string>) => ask('POST', '/admin/tenants', tenant, more);
 const send = (tenant: string) => ask('POST', '/audit-events', EVENT, { 'X-Tenant-Id': tenant });
 
 test('a tenant is made with the settings that it is given, and the usual ones for the rest', async () => {
-  const { code, etag, body } = await create({ tenantId: 'made', tier: 'Premium', defaultRetention: 'P1Y' });
-  assert.deepEqual([code, etag], ['201', '"1"']);
-  const { createdAt, updatedAt, ...facts } = body;
+  const made = await create({ tenantId: 'made', tier: 'Premium', defaultRetention: 'P1Y' });
+  assert.deepEqual([made.code, etagOf(made)], ['201', '"1"']);
+  const { createdAt, updatedAt, ...facts } = made.body;
   assert.deepEqual(facts, {
     tenantId: 'made',
     tier: 'Premium',
@@ -57,7 +37,8 @@ test('a tenant is made with the settings that it is given, and the usual ones fo
     version: 1,
   });
   assert.ok(createdAt <= updatedAt);
-  assert.deepEqual(await ask('GET', '/admin/tenants/made'), { code: '200', etag: '"1"', body });
+  const got = await ask('GET', '/admin/tenants/made');
+  assert.deepEqual([got.code, etagOf(got), got.body], ['200', '"1"', made.body]);
   assert.equal((await send('made')).code, '201');
 });
 
@@ -108,7 +89,7 @@ test('what is not sent stays as it is, and a tag that is not the newest changes 
   await create({ tenantId: 'changed', region: 'eu', fourEyes: true });
   const first = await ask('PUT', '/admin/tenants/changed', { tier: 'Premium' }, { 'If-Match': '"1"' });
   assert.deepEqual(
-    [first.code, first.etag, first.body.tier, first.body.region, first.body.fourEyes],
+    [first.code, etagOf(first), first.body.tier, first.body.region, first.body.fourEyes],
     ['200', '"2"', 'Premium', 'eu', true],
   );
   const stale = await ask('PUT', '/admin/tenants/changed', { tier: 'Standard' }, { 'If-Match': '"1"' });

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeadLetter, List } from '@tallystick/contract';
 import { alteredEvents, ROW } from '../testing/altered-events.ts';
+import { ask as askOf } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
@@ -18,12 +19,9 @@ const { ask, change } = alteredEvents(app);
 const SEGMENT_EVENTS = 2048;
 
 async function ingestMany(tenant: string, count: number): Promise<void> {
-  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
   for (let left = count; left > 0; left -= 500) {
     const events = Array.from({ length: Math.min(500, left) }, () => EVENT);
-    const body = JSON.stringify({ events });
-    const response = await fetch(`${app.url}/api/v1/audit-events/batch`, { method: 'POST', headers, body });
-    assert.equal(response.status, 201);
+    assert.equal((await eventCaller(app, tenant).ingestBatch({ events })).status, 201);
   }
 }
 
@@ -44,9 +42,8 @@ test('an event that cannot be read is a dead letter until it is tried again and 
   assert.equal((await finder.search({ query: 'refund' })).body.results.length, 0);
   assert.equal((await finder.list('limit=1')).body.pagination.total, SEGMENT_EVENTS - 1);
   change(eventId, `UPDATE contents SET text1 = substr(text1, 2) WHERE id = ${ROW}`);
-  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
-  const path = `${app.url}/api/v1/admin/dead-letter-queue/${letter!.messageId}/reprocess`;
-  assert.equal((await fetch(path, { method: 'POST', headers, body: '{}' })).status, 202);
+  const path = `/api/v1/admin/dead-letter-queue/${letter!.messageId}/reprocess`;
+  assert.equal((await askOf(app, 'POST', path, { key: 'Secret', tenant, body: {} })).status, 202);
   await until(async () => (await letters()).length === 0);
   assert.equal((await finder.search({ query: 'refund' })).body.results[0]?.eventId, eventId);
   assert.equal((await finder.list('limit=1')).body.pagination.total, SEGMENT_EVENTS);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BackgroundOperation, DeadLetter, List } from '@tallystick/contract';
+import { ask as askOf } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
@@ -10,27 +11,20 @@ import { finderOf } from '../testing/found-events.ts';
 
 const { app } = startEventsApp();
 
-async function ask(
+// A test knows which of these the answer is.
+const ask = (
   method: string,
   path: string,
   tenant: string,
   body?: object,
-  more: Record<string, string> = {},
-) {
-  const response = await fetch(`${app.url}/api/v1/admin/${path}`, {
-    method,
-    headers: { 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant, 'Content-Type': 'application/json', ...more },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  headers: Record<string, string> = {},
+) =>
+  askOf<BackgroundOperation & List<DeadLetter>>(app, method, `/api/v1/admin/${path}`, {
+    key: 'Secret',
+    tenant,
+    headers,
+    body,
   });
-  // A test knows which of these it is.
-  const answer = (await response.json()) as BackgroundOperation &
-    List<DeadLetter> & { error?: { code: string } };
-  return {
-    code: `${response.status} ${answer.error?.code ?? ''}`.trim(),
-    headers: response.headers,
-    body: answer,
-  };
-}
 
 const rebuild = (tenant: string, body?: object, more?: Record<string, string>) =>
   ask('POST', 'projections/rebuild', tenant, body, more);

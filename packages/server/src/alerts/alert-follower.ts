@@ -6,7 +6,8 @@ import { decodeEntry, EvidenceError, isNotice } from '@tallystick/evidence';
 import { readFacts } from '../events/show.ts';
 import { storedFacts } from '../events/facts.ts';
 import type { FollowStep, FollowStore, LogBehind } from '../followers/follow-store.ts';
-import type { FollowerTurn, FollowerWork, SetAside } from '../followers/follower-work.ts';
+import type { FollowerWork, SetAside } from '../followers/follower-work.ts';
+import { logTurns, nextPortion } from '../followers/log-turns.ts';
 import { POLICY_KIND } from '../policies/policy.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -26,46 +27,26 @@ export interface AlertParts extends AlertPoliciesParts {
   readonly telemetry: Pick<Telemetry, 'error'>;
 }
 
-/** The name that its positions are kept under. */
-const NAME = 'Alerts';
-/** How many logs are taken in a turn, and how much of each. */
-const LOGS_MAX = 100;
-const PORTION = 500;
-const PORTION_BYTES = 4 * 1024 * 1024;
 /** Stored in one commit: after so many, the rest of a portion is left to the next turn. */
 const MATCHES_MAX = 2000;
 const TENANTS_KEPT_MAX = 1000;
 
 export class AlertFollower implements FollowerWork {
+  readonly turn: FollowerWork['turn'];
   readonly #parts: AlertParts;
-  #begun: Promise<void> | undefined;
   /** Of the state `#version` of all records. */
   #policies = new Map<TenantId, AlertPolicies>();
   #version: unknown;
 
   constructor(parts: AlertParts) {
     this.#parts = parts;
-  }
-
-  async turn(): Promise<FollowerTurn> {
-    const { follows } = this.#parts;
-    this.#begun ??= follows.begin(NAME, 'Beginning');
-    await this.#begun.catch((error: unknown) => {
-      this.#begun = undefined;
-      throw error;
+    this.turn = logTurns({
+      name: 'Alerts',
+      from: 'Beginning',
+      having: POLICY_KIND,
+      follows: parts.follows,
+      stepsOf: (behind, setAside) => this.#stepsOf(behind, setAside),
     });
-    const behind = await follows.behind(NAME, LOGS_MAX, POLICY_KIND);
-    if (behind.length === 0) return { isMore: false, taken: 0, setAside: [] };
-    await this.#lookForChanges();
-    const setAside: SetAside[] = [];
-    const steps = await this.#stepsOf(behind, setAside);
-    const moved = await follows.advance(NAME, steps);
-    let taken = 0;
-    for (const [i, { nextIndex, endIndex }] of steps.entries()) if (moved[i]) taken += endIndex - nextIndex;
-    const ends = new Map(behind.map(({ tenant, endIndex }) => [tenant, endIndex]));
-    const isMore =
-      behind.length === LOGS_MAX || steps.some(({ tenant, endIndex }) => endIndex < ends.get(tenant)!);
-    return { isMore, taken, setAside };
   }
 
   /** Called after `behind`: records that are read from here on include every change whose notice is in those entries. */
@@ -77,6 +58,7 @@ export class AlertFollower implements FollowerWork {
 
   /** A log that cannot be read holds up no other; where none can, the next turn waits. */
   async #stepsOf(behind: readonly LogBehind[], setAside: SetAside[]): Promise<FollowStep[]> {
+    await this.#lookForChanges();
     const steps: FollowStep[] = [];
     let failure: unknown;
     for (const log of behind) {
@@ -96,14 +78,11 @@ export class AlertFollower implements FollowerWork {
     const policies = await this.#policiesOf(log);
     const first = policies.firstIndex(nextIndex) ?? endIndex;
     if (first > nextIndex) return { tenant, nextIndex, endIndex: Math.min(first, endIndex) };
-    const end = Math.min(endIndex, nextIndex + PORTION);
-    const { log: reader, violations, nextId, clock } = this.#parts;
-    const events = await reader
-      .forTenant(tenant)
-      .events(nextIndex, end, PORTION, { bytesMax: PORTION_BYTES });
+    const { violations, nextId, clock } = this.#parts;
+    const events = await nextPortion(this.#parts.log, log);
     const matches: AlertMatch[] = [];
     const taken: StoredEvent[] = [];
-    const pause = pausesBy(this.#parts.clock);
+    const pause = pausesBy(clock);
     for (const event of events) {
       matches.push(...matchesOf(tenant, event, policies, setAside));
       taken.push(event);

@@ -3,19 +3,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StoredEvent } from '../streams/log.ts';
-import type { EventFacts } from '../policies/event-facts.ts';
 import type { PolicyRecord } from '../policies/policy.ts';
+import { eventFacts, policyRecord } from '../policies/testing/policy-record.ts';
 import { readAlertPolicies } from './alert-policies.ts';
 
-const FACTS: EventFacts = {
-  action: 'Read.Invoice',
-  actor: { actorType: 'User', userId: 'ana' },
-  resource: { resourceType: 'Invoice', resourceId: 'INV-1' },
-  outcome: 'Success',
-  classification: 'Internal',
-  correlationId: undefined,
-  content: () => ({}),
-};
+const FACTS = eventFacts();
 const RULE = { ruleId: 'rule', enabled: true, conditions: {}, effect: {} };
 
 /** A version, with the index of its notice; null: the notice is missing. */
@@ -29,23 +21,7 @@ function store(policies: Readonly<Record<string, readonly Version[]>>) {
     ofPolicy.map(({ at, ...more }, i): PolicyRecord => {
       const noticeId = `${policyId} ${i + 1}`;
       if (at !== null) notices.set(noticeId, at);
-      return {
-        policyId,
-        tenantId: 'acme',
-        version: i + 1,
-        name: policyId,
-        description: undefined,
-        policyType: 'Alert',
-        status: 'Active',
-        priority: 100,
-        rules: [RULE],
-        createdAtMs: 0,
-        createdBy: 'ana',
-        updatedAtMs: 0,
-        updatedBy: 'ana',
-        noticeId,
-        ...more,
-      };
+      return policyRecord({ policyId, version: i + 1, name: policyId, rules: [RULE], noticeId, ...more });
     }),
   );
   return {

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import type { AlertThreshold, AuditEvent, Rule } from '@tallystick/contract';
 import type { EventFacts } from '../policies/event-facts.ts';
 import type { PolicyRecord } from '../policies/policy.ts';
+import { eventFacts, policyRecord } from '../policies/testing/policy-record.ts';
 import { AlertRules } from './alert-rules.ts';
 
 const MATCH_ALL = {};
@@ -13,38 +14,11 @@ function ruleOf(more: Partial<Rule> = {}): Rule {
   return { ruleId: 'rule', enabled: true, conditions: MATCH_ALL, effect: {}, ...more };
 }
 
-function policyOf(rules: readonly Rule[], more: Partial<PolicyRecord> = {}): PolicyRecord {
-  return {
-    policyId: 'policy',
-    tenantId: 'acme',
-    version: 1,
-    name: 'Watch',
-    description: undefined,
-    policyType: 'Alert',
-    status: 'Active',
-    priority: 100,
-    rules,
-    createdAtMs: 0,
-    createdBy: 'ana',
-    updatedAtMs: 0,
-    updatedBy: 'ana',
-    noticeId: 'notice',
-    ...more,
-  };
-}
+const policyOf = (rules: readonly Rule[], more: Partial<PolicyRecord> = {}) =>
+  policyRecord({ rules, ...more });
 
-function factsOf(payload: Record<string, unknown> = {}, more: Partial<EventFacts> = {}): EventFacts {
-  return {
-    action: 'Read.Invoice',
-    actor: { actorType: 'User', userId: 'ana' },
-    resource: { resourceType: 'Invoice', resourceId: 'INV-1' },
-    outcome: 'Success',
-    classification: 'Internal',
-    correlationId: undefined,
-    content: () => ({ payload, context: {} }),
-    ...more,
-  };
-}
+const factsOf = (payload: Record<string, unknown> = {}, more: Partial<EventFacts> = {}) =>
+  eventFacts({ content: () => ({ payload, context: {} }), ...more });
 
 function onlyRule(rule: Partial<Rule>, more: Partial<PolicyRecord> = {}) {
   const [first, ...others] = new AlertRules(policyOf([ruleOf(rule)], more)).matching(factsOf());

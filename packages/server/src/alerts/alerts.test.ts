@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { List, Policy, PolicyViolation } from '@tallystick/contract';
 import { type AdminCaller, adminCaller, callerOf, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { ask } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
@@ -92,12 +93,13 @@ test('each version of a policy is in force for the entries between its notice an
   const { policyId } = await alertPolicy(admin, [rule, MARK]);
   const first = await send(admin, { action: 'Read.Invoice' });
   const put = async (body: object) => {
-    const response = await fetch(`${app.url}/api/v1/policies/${policyId}`, {
-      method: 'PUT',
-      headers: { 'X-API-Key': admin.key, 'X-Tenant-Id': 'versions', 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'Watch', policyType: 'Alert', ...body }),
-    });
-    assert.equal(response.status, 200, await response.text());
+    const asking = {
+      key: admin.key,
+      tenant: 'versions',
+      body: { name: 'Watch', policyType: 'Alert', ...body },
+    };
+    const { code, text } = await ask(app, 'PUT', `/api/v1/policies/${policyId}`, asking);
+    assert.equal(code, '200', text);
   };
   await put({ rules: [MARK] });
   await send(admin, { action: 'Read.Invoice' });

@@ -85,9 +85,6 @@ function violationOf(match: AlertMatch, { nextId, nowMs }: RaiseParts): NewViola
     classification,
     highest: classification,
     fields,
-    groupKey: undefined,
-    observedValue: undefined,
-    threshold: undefined,
     detectedAtMs: nowMs,
   };
 }

@@ -24,10 +24,10 @@ export interface NewViolation
   readonly classification: Classification;
   /** The highest of the events behind it. */
   readonly highest: Classification;
-  readonly fields: readonly string[] | undefined;
-  readonly groupKey: string | undefined;
-  readonly observedValue: number | undefined;
-  readonly threshold: AlertThreshold | undefined;
+  readonly fields?: readonly string[] | undefined;
+  readonly groupKey?: string | undefined;
+  readonly observedValue?: number;
+  readonly threshold?: AlertThreshold | undefined;
   readonly detectedAtMs: number;
 }
 
@@ -39,7 +39,7 @@ export interface StoredViolation extends NewViolation {
 
 export interface ViolationNoted {
   readonly by: string;
-  readonly comment: string | undefined;
+  readonly comment?: string | undefined;
 }
 
 /** A rule with a threshold, and one of the values that it counts by. */

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Classification, IssuedKey } from '@tallystick/contract';
-import { adminCaller, type AdminCaller, type Told, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { adminCaller, type AdminCaller, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import type { Told } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { openDatabases } from '../testing/postgres-server.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';

@@ -6,7 +6,7 @@ import type { SearchRequest } from '@tallystick/contract';
 import { EVENT } from '../testing/bound-operations.ts';
 import { eventCaller } from '../testing/event-caller.ts';
 import { startEventsApp } from '../testing/events-app.ts';
-import { fieldsAtFault, finderOf } from '../testing/found-events.ts';
+import { AGGREGATIONS, fieldsAtFault, finderOf } from '../testing/found-events.ts';
 
 const { app } = startEventsApp();
 
@@ -61,16 +61,7 @@ test('counts by each property, with names for people', async () => {
     { timestamp: '2026-01-03T00:00:00Z', action: 'Create.Invoice', actor: { actorType: 'System' } },
   ]);
   const { body } = await finderOf(app, 'counts').search({
-    aggregations: [
-      'byAction',
-      'byActor',
-      'byResource',
-      'byClassification',
-      'byDay',
-      'byHour',
-      'byActorType',
-      'byOutcome',
-    ],
+    aggregations: AGGREGATIONS,
   });
   assert.deepEqual(body.aggregations, {
     byAction: [

@@ -7,67 +7,32 @@ import { parseJson } from '@tallystick/evidence';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import type { JobKind, NewJob } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
-import type { FollowStore, LogBehind, FollowStep } from './follow-store.ts';
-import type { FollowerTurn, FollowerWork, SetAside } from './follower-work.ts';
+import type { FollowStep } from './follow-store.ts';
+import type { FollowerWork, SetAside } from './follower-work.ts';
+import { logTurns, type LogTurnsParts, nextPortion } from './log-turns.ts';
 
-export interface EntryJobsParts {
-  /** Letters and digits: positions and dead letters are kept under it. */
-  readonly name: string;
-  /** Where it begins in logs that are there before it. */
-  readonly from: 'Beginning' | 'End';
+export interface EntryJobsParts extends Pick<LogTurnsParts, 'name' | 'from' | 'follows'> {
   /** The jobs that these entries lead to. It is called again for entries whose jobs were not stored. */
   readonly handle: (tenant: TenantId, events: readonly StoredEvent[]) => Promise<readonly NewJob[]>;
-  readonly follows: FollowStore;
   readonly log: Pick<LogReader, 'forTenant'>;
   readonly nextId: () => string;
 }
 
-/** How many logs are taken in a turn, and how much of each. */
-const LOGS_MAX = 100;
-const PORTION = 500;
-const PORTION_BYTES = 4 * 1024 * 1024;
 /** After this number of failures the entry itself is at fault. */
 const ATTEMPTS_MAX = 3;
 
 export function createEntryJobs(parts: EntryJobsParts): FollowerWork & { readonly retryWork: KindOfWork } {
-  let begun: Promise<void> | undefined;
-  return {
-    async turn() {
-      begun ??= parts.follows.begin(parts.name, parts.from);
-      await begun.catch((error: unknown) => {
-        begun = undefined;
-        throw error;
-      });
-      return takeTurn(parts);
-    },
-    retryWork: retryWork(parts),
+  const stepsOf: LogTurnsParts['stepsOf'] = async (behind, setAside) => {
+    const steps: FollowStep[] = [];
+    for (const log of behind) {
+      const { tenant, nextIndex } = log;
+      const events = await nextPortion(parts.log, log);
+      const jobs = await jobsOf(tenant, events, parts, setAside);
+      steps.push({ tenant, nextIndex, endIndex: nextIndex + events.length, jobs });
+    }
+    return steps;
   };
-}
-
-async function takeTurn({ follows, name, ...parts }: EntryJobsParts): Promise<FollowerTurn> {
-  const behind = await follows.behind(name, LOGS_MAX);
-  const setAside: SetAside[] = [];
-  const steps: FollowStep[] = [];
-  for (const log of behind) steps.push(await stepOf(log, { follows, name, ...parts }, setAside));
-  const moved = await follows.advance(name, steps);
-  let taken = 0;
-  for (const [i, { nextIndex, endIndex }] of steps.entries()) if (moved[i]) taken += endIndex - nextIndex;
-  const isMore =
-    behind.length === LOGS_MAX || steps.some(({ endIndex }, i) => endIndex < behind[i]!.endIndex);
-  return { isMore, taken, setAside };
-}
-
-async function stepOf(
-  { tenant, nextIndex, endIndex }: LogBehind,
-  parts: EntryJobsParts,
-  setAside: SetAside[],
-): Promise<FollowStep> {
-  const end = Math.min(endIndex, nextIndex + PORTION);
-  const events = await parts.log
-    .forTenant(tenant)
-    .events(nextIndex, end, PORTION, { bytesMax: PORTION_BYTES });
-  const jobs = await jobsOf(tenant, events, parts, setAside);
-  return { tenant, nextIndex, endIndex: nextIndex + events.length, jobs };
+  return { turn: logTurns({ ...parts, stepsOf }), retryWork: retryWork(parts) };
 }
 
 async function jobsOf(

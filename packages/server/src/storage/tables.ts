@@ -20,6 +20,20 @@ const RECOMPUTED = 'the recomputed tree';
 
 const tenantBy = (evidence: string): Column => ({ type: 'text!', evidence });
 
+const recordBy = (evidence: string) =>
+  ({
+    tenant_id: tenantBy('the log that the notice is in'),
+    kind: { type: 'text!', evidence: 'what the notice is about' },
+    id: { type: 'text!', evidence: 'what the notice is about' },
+    version: { type: 'bigint!', evidence: 'the body' },
+    body: { type: 'text!', evidence },
+    state: { type: 'text!', evidence: 'the body' },
+    unique_name: { type: 'text', evidence: 'the body' },
+    lookup: { type: 'bytea', evidence: 'the body' },
+    salt: { type: 'bytea!', evidence },
+    mac: { type: 'bytea!', not: 'for the service, which has the key; the notices say more' },
+  }) as const satisfies Table['columns'];
+
 export const TABLES = {
   meta: {
     of: 'Installation',
@@ -73,36 +87,14 @@ export const TABLES = {
     rights: { Writer: CHANGE, Reader: READ, Projector: READ, Verifier: READ },
     key: ['tenant_id', 'kind', 'id'],
     place: 'version',
-    columns: {
-      tenant_id: tenantBy('the log that the notice is in'),
-      kind: { type: 'text!', evidence: 'what the notice is about' },
-      id: { type: 'text!', evidence: 'what the notice is about' },
-      version: { type: 'bigint!', evidence: 'the body' },
-      body: { type: 'text!', evidence: 'the commitment in its newest notice' },
-      state: { type: 'text!', evidence: 'the body' },
-      unique_name: { type: 'text', evidence: 'the body' },
-      lookup: { type: 'bytea', evidence: 'the body' },
-      salt: { type: 'bytea!', evidence: 'the commitment in its newest notice' },
-      mac: { type: 'bytea!', not: 'for the service, which has the key; the notices say more' },
-    },
+    columns: recordBy('the commitment in its newest notice'),
   },
   past_records: {
     of: 'Tenant',
     rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
     key: ['tenant_id', 'kind', 'id', 'version'],
     place: 'version',
-    columns: {
-      tenant_id: tenantBy('the log that the notice is in'),
-      kind: { type: 'text!', evidence: 'what the notice is about' },
-      id: { type: 'text!', evidence: 'what the notice is about' },
-      version: { type: 'bigint!', evidence: 'the body' },
-      body: { type: 'text!', evidence: 'the commitment in its notice' },
-      state: { type: 'text!', evidence: 'the body' },
-      unique_name: { type: 'text', evidence: 'the body' },
-      lookup: { type: 'bytea', evidence: 'the body' },
-      salt: { type: 'bytea!', evidence: 'the commitment in its notice' },
-      mac: { type: 'bytea!', not: 'for the service, which has the key; the notices say more' },
-    },
+    columns: recordBy('the commitment in its notice'),
   },
   api_keys: {
     of: 'Tenant',

@@ -3,16 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventStream, List } from '@tallystick/contract';
+import { ask as askOf } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 async function ask<T>(app: TestApp, path: string, method = 'GET', body?: object): Promise<T> {
-  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' };
-  const sent = body && { body: JSON.stringify(body) };
-  const response = await fetch(`${app.url}/api/v1${path}`, { method, headers, ...sent });
-  assert.equal(response.status, 200);
-  return (await response.json()) as T;
+  const told = await askOf<T>(app, method, `/api/v1${path}`, { key: 'Secret', tenant: 'acme', body });
+  assert.equal(told.status, 200);
+  return told.body;
 }
 
 async function newestOf(app: TestApp): Promise<EventStream> {

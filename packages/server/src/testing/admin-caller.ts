@@ -2,6 +2,7 @@
 // told what.
 
 import type { Role } from '@tallystick/contract';
+import { ask as askOf, type Asking, type Told } from './ask.ts';
 import { EVENT } from './bound-operations.ts';
 import type { TestApp } from './test-app.ts';
 
@@ -9,14 +10,6 @@ export const PLATFORM_KEY = 'the-platform-key-of-these-tests';
 
 /** With this setting the platform's key is the one above. */
 export const WITH_PLATFORM_KEY = { TALLYSTICK_ADMIN_KEY: PLATFORM_KEY };
-
-export interface Told {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** `200`, or `403 FORBIDDEN`. */
-  readonly code: string;
-}
 
 export interface AdminCaller {
   readonly key: string;
@@ -27,23 +20,12 @@ export interface AdminCaller {
 }
 
 export function adminCaller(app: TestApp, tenant: string, key = PLATFORM_KEY): AdminCaller {
-  const own = { 'X-API-Key': key, 'X-Tenant-Id': tenant };
-  const ask = async (path: string, init: RequestInit): Promise<Told> => {
-    const response = await fetch(`${app.url}${path}`, init);
-    const text = await response.text();
-    const error = /^\{"error":\{"code":"(\w+)"/.exec(text)?.[1] ?? '';
-    const { status, headers } = response;
-    return { status, headers, text, code: `${status} ${error}`.trim() };
-  };
-  const post: AdminCaller['post'] = (path, body, headers = {}) =>
-    ask(path, {
-      method: 'POST',
-      headers: { ...own, 'Content-Type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
+  const ask = (method: string, path: string, asking: Asking) =>
+    askOf(app, method, path, { key, tenant, ...asking });
+  const post: AdminCaller['post'] = (path, body, headers = {}) => ask('POST', path, { headers, body });
   return {
     key,
-    get: (path, headers = {}) => ask(path, { headers: { ...own, ...headers } }),
+    get: (path, headers = {}) => ask('GET', path, { headers }),
     post,
     async send(count = 1) {
       for (let i = 0; i < count; i++) {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import type { Classification, EventStream, List, StreamEvent } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
+import { ask as askOf } from './ask.ts';
 import { EVENT } from './bound-operations.ts';
 import { eventCaller } from './event-caller.ts';
 import type { TestApp } from './test-app.ts';
@@ -15,12 +16,8 @@ const EVENT_OF = { ...EVENT, classification: 'Confidential', payload: { amount: 
 const REPORT = 'the store differs from what was accepted';
 
 export function alteredEvents(app: TestApp) {
-  const ask = async (tenant: string, path: string, clearance: Classification = 'Secret') => {
-    const headers = { 'X-API-Key': clearance, 'X-Tenant-Id': tenant };
-    const response = await fetch(`${app.url}/api/v1${path}`, { headers });
-    const body: unknown = await response.json();
-    return { status: response.status, body };
-  };
+  const ask = (tenant: string, path: string, clearance: Classification = 'Secret') =>
+    askOf(app, 'GET', `/api/v1${path}`, { key: clearance, tenant });
 
   /** A tenant with three events, the second of which is the one to change. */
   const threeOf = async (tenant: string, more: object = {}) => {

@@ -3,6 +3,7 @@
 
 import type { AuditEvent, BatchResult, Classification, ErrorBody, IngestReceipt } from '@tallystick/contract';
 import type { Authenticate } from '../access/credentials.ts';
+import { ask as askOf, type Told } from './ask.ts';
 import type { TestApp } from './test-app.ts';
 
 /** Believes every key, and takes it for the caller's clearance. */
@@ -25,13 +26,7 @@ export type AnyBody = Omit<IngestReceipt, 'status'> &
   Required<AuditEvent> &
   ErrorBody & { status: string };
 
-export interface Seen {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly body: AnyBody;
-  /** `201`, or `422 VALIDATION_FAILED`. */
-  readonly code: string;
-}
+export type Seen = Told<AnyBody>;
 
 export interface EventCaller {
   ingest(event: unknown, headers?: Record<string, string>): Promise<Seen>;
@@ -45,18 +40,13 @@ export function eventCaller(
   tenant = 'acme',
   clearance: Classification = 'Secret',
 ): EventCaller {
-  const own = { 'X-API-Key': clearance, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
-  const ask = async (path: string, headers: Record<string, string>, body?: unknown): Promise<Seen> => {
-    const response = await fetch(`${app.url}/api/v1/audit-events${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { ...own, ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  const ask = (path: string, headers: Record<string, string>, body?: unknown): Promise<Seen> =>
+    askOf(app, body === undefined ? 'GET' : 'POST', `/api/v1/audit-events${path}`, {
+      key: clearance,
+      tenant,
+      headers,
+      body,
     });
-    const text = await response.text();
-    const answer = (text === '' ? {} : JSON.parse(text)) as AnyBody & Partial<ErrorBody>;
-    const code = `${response.status} ${answer.error?.code ?? ''}`.trim();
-    return { status: response.status, headers: response.headers, body: answer, code };
-  };
   return {
     ingest: (event, headers = {}) => ask('', headers, event),
     ingestBatch: (batch, headers = {}) => ask('/batch', headers, batch),

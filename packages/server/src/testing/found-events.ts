@@ -1,26 +1,22 @@
 // Lists and searches over real HTTP, for tests; and the wait until the index has come after the log.
 
-import type {
-  AuditEvent,
-  Classification,
-  ErrorBody,
-  List,
-  SearchAnswer,
-  SearchRequest,
+import {
+  Aggregation,
+  asJson,
+  type AuditEvent,
+  type Classification,
+  type ErrorBody,
+  type List,
+  type SearchAnswer,
+  type SearchRequest,
 } from '@tallystick/contract';
+import { ask as askOf, type Told } from './ask.ts';
 import type { TestApp } from './test-app.ts';
-
-export interface FinderAnswer<Body> {
-  readonly status: number;
-  readonly code: string;
-  readonly headers: Headers;
-  readonly body: Body;
-}
 
 export interface Finder {
   /** `query` is what stands behind the question mark. */
-  list(query?: string): Promise<FinderAnswer<List<AuditEvent>>>;
-  search(request?: SearchRequest | string): Promise<FinderAnswer<SearchAnswer>>;
+  list(query?: string): Promise<Told<List<AuditEvent>>>;
+  search(request?: SearchRequest | string): Promise<Told<SearchAnswer>>;
   /** Until nothing waits to be indexed. */
   caughtUp(): Promise<void>;
 }
@@ -30,6 +26,9 @@ export function fieldsAtFault(body: unknown): string[] {
   return (body as ErrorBody).error.details.map(({ field }) => field).toSorted();
 }
 
+/** All that can be counted. */
+export const AGGREGATIONS = asJson(Aggregation).enum as Aggregation[];
+
 /** However slow the machine is. */
 const PATIENCE_MS = 120_000;
 const PAUSE_MS = 20;
@@ -37,17 +36,15 @@ const PAUSE_MS = 20;
 const SHOWS_NOTHING = 'limit=1&actorId=nobody-at-all';
 
 export function finderOf(app: TestApp, tenant = 'acme', clearance: Classification = 'Secret'): Finder {
-  const headers = { 'X-API-Key': clearance, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' };
-  const ask = async <Body>(path: string, body?: string): Promise<FinderAnswer<Body>> => {
-    const way = body === undefined ? { headers } : { headers, method: 'POST', body };
-    const response = await fetch(`${app.url}/api/v1/audit-events${path}`, way);
-    const answer = (await response.json()) as Body & { error?: { code: string } };
-    const code = `${response.status} ${answer.error?.code ?? ''}`.trim();
-    return { status: response.status, code, headers: response.headers, body: answer };
-  };
+  const ask = <T>(path: string, body?: unknown): Promise<Told<T>> =>
+    askOf(app, body === undefined ? 'GET' : 'POST', `/api/v1/audit-events${path}`, {
+      key: clearance,
+      tenant,
+      body,
+    });
   const finder: Finder = {
     list: (query = '') => ask(query === '' ? '' : `?${query}`),
-    search: (request = {}) => ask('/search', typeof request === 'string' ? request : JSON.stringify(request)),
+    search: (request = {}) => ask('/search', request),
     async caughtUp() {
       const deadline = Date.now() + PATIENCE_MS;
       for (;;) {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import type { AuditEvent, BatchResult, IngestReceipt, List, Policy } from '@tallystick/contract';
 import { PLATFORM_KEY } from './admin-caller.ts';
+import { ask as askOf } from './ask.ts';
 import { EVENT } from './bound-operations.ts';
 import type { TestApp } from './test-app.ts';
 import { until } from './until.ts';
@@ -20,20 +21,14 @@ export interface PolicedTenant {
 }
 
 export function policedTenant(app: TestApp, tenant: string): PolicedTenant {
-  const ask = async <T>(
-    method: string,
-    path: string,
-    body?: object,
-    key: string = PLATFORM_KEY,
-  ): Promise<T> => {
-    const response = await fetch(`${app.url}/api/v1${path}`, {
-      method,
-      headers: { 'X-API-Key': key, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    assert.ok(response.ok, `${method} ${path} is answered ${response.status} ${text}`);
-    return (text === '' ? undefined : JSON.parse(text)) as T;
+  const ask = async <T>(method: string, path: string, body?: object, key: string = PLATFORM_KEY) => {
+    const {
+      status,
+      text,
+      body: answer,
+    } = await askOf<T>(app, method, `/api/v1${path}`, { key, tenant, body });
+    assert.ok(status < 300, `${method} ${path} is answered ${status} ${text}`);
+    return answer;
   };
   return {
     ask,

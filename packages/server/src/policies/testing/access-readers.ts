@@ -1,22 +1,10 @@
 // Readers of tenants with Access policies, on a real service: keys by role, policies, events, and what each reader gets.
 
-import assert from 'node:assert/strict';
-import type { AuditEvent, List, SearchAnswer } from '@tallystick/contract';
+import type { AuditEvent, List, Policy, SearchAnswer } from '@tallystick/contract';
 import { PLATFORM_KEY } from '../../testing/admin-caller.ts';
-import { EVENT } from '../../testing/bound-operations.ts';
+import { ask, type Asking, type Told } from '../../testing/ask.ts';
+import { policedTenant } from '../../testing/policed-tenant.ts';
 import type { TestApp } from '../../testing/test-app.ts';
-
-export interface Told<T> {
-  /** `200`, or `403 FORBIDDEN`. */
-  readonly code: string;
-  readonly body: T;
-}
-
-interface Asking {
-  readonly key?: string;
-  readonly tenant: string;
-  readonly body?: object;
-}
 
 export class AccessReaders {
   readonly #app: () => TestApp;
@@ -27,42 +15,23 @@ export class AccessReaders {
   }
 
   /** By the platform's key, unless another is given. */
-  readonly ask = async <T>(
-    method: string,
-    path: string,
-    { key = PLATFORM_KEY, tenant, body }: Asking,
-  ): Promise<Told<T>> => {
-    const response = await fetch(`${this.#app().url}/api/v1${path}`, {
-      method,
-      headers: { 'X-API-Key': key, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const answer = (await response.json()) as T & { error?: { code: string } };
-    return { code: `${response.status} ${answer.error?.code ?? ''}`.trim(), body: answer };
-  };
+  readonly ask = <T>(method: string, path: string, asking: Asking): Promise<Told<T>> =>
+    ask<T>(this.#app(), method, `/api/v1${path}`, { key: PLATFORM_KEY, ...asking });
 
   /** A key with these roles, and perhaps a clearance. */
-  readonly keyWith = async (tenant: string, more: object): Promise<string> => {
-    const body = { name: `key ${Math.random()}`, tenantId: tenant, ...more };
-    return (await this.ask<{ key: string }>('POST', '/admin/api-keys', { tenant, body })).body.key;
-  };
+  readonly keyWith = (tenant: string, more: object): Promise<string> => this.#in(tenant).keyWith(more);
 
   readonly keyFor = (tenant: string, role: string): Promise<string> =>
     this.keyWith(tenant, { roles: [role] });
 
-  readonly put = async (
+  readonly put = (
     tenant: string,
     rules: readonly object[],
-    policyType: 'Access' | 'Classification' | 'Retention' = 'Access',
-  ): Promise<void> => {
-    const body = { name: policyType, policyType, rules };
-    assert.equal((await this.ask('POST', '/policies', { tenant, body })).code, '201');
-  };
+    policyType: Policy['policyType'] = 'Access',
+  ): Promise<Policy> => this.#in(tenant).put(policyType, rules);
 
-  readonly send = async (tenant: string, event: object): Promise<string> => {
-    const body = { ...EVENT, ...event };
-    return (await this.ask<{ eventId: string }>('POST', '/audit-events', { tenant, body })).body.eventId;
-  };
+  readonly send = async (tenant: string, event: object): Promise<string> =>
+    (await this.#in(tenant).send(event))[0]!;
 
   /** What a reader gets by each operation. */
   readonly seenBy = async (key: string, tenant: string, eventId: string) => {
@@ -72,4 +41,8 @@ export class AccessReaders {
     const found = await this.ask<SearchAnswer>('POST', '/audit-events/search', { key, tenant, body });
     return { got, listed: listed.body.data, found: found.body };
   };
+
+  #in(tenant: string) {
+    return policedTenant(this.#app(), tenant);
+  }
 }

@@ -1,21 +1,10 @@
 // Lists, searches and trials of policies in the few words that the events of any-worlds.ts have, so that one often asks for the
 // other.
 
-import type { Aggregation } from '@tallystick/contract';
 import * as fc from 'fast-check';
+import { AGGREGATIONS } from '../../testing/found-events.ts';
 import { anyCondition, WORDS } from './any-worlds.ts';
 import type { Questions } from './world-answers.ts';
-
-const AGGREGATIONS: readonly Aggregation[] = [
-  'byAction',
-  'byActor',
-  'byResource',
-  'byClassification',
-  'byDay',
-  'byHour',
-  'byActorType',
-  'byOutcome',
-];
 
 const word = fc.constantFrom(...WORDS);
 const path = fc.constantFrom(

@@ -68,6 +68,23 @@ export const tenantClaims: Claims = {
     assert.equal((await storage.tenants.find('other'))?.settings, undefined);
   },
 
+  'a tenant has policies once a record of one is there, also of one that is deleted': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const has = async (tenantId: string) => {
+      const found = (await storage.tenants.find(tenantId))!;
+      assert.deepEqual(await storage.tenants.ensure(tenantId, NOW_MS), found);
+      return found.hasPolicies;
+    };
+    await append(storage, changeOf([settingsOf('acme', 'Active'), recordOf('acme')]));
+    assert.equal(await has('acme'), false, 'other records are none');
+    const policy = recordOf('acme', { kind: 'Policy' });
+    for (const record of [policy, nextVersion(policy, { state: 'Deleted' })]) {
+      await append(storage, changeOf([record]));
+      assert.equal(await has('acme'), true, record.state);
+    }
+    assert.equal(await has('other'), false);
+  },
+
   'tenants are listed by name and state, with their settings, from both ends, without the installation':
     async (place) => {
       const names = ['a', 'b-1', 'b.2', 'b2', 'c'];

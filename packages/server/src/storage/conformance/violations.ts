@@ -35,10 +35,6 @@ function violationOf(more: Partial<NewViolation> = {}): NewViolation {
     eventId: nextId(),
     classification: 'Internal',
     highest: 'Internal',
-    fields: undefined,
-    groupKey: undefined,
-    observedValue: undefined,
-    threshold: undefined,
     detectedAtMs: NOW_MS,
     ...more,
   };
@@ -127,7 +123,7 @@ export const violationClaims: Claims = {
 
     const others = storage.violations.forTenant('other');
     assert.equal(await others.find(whole.violationId), undefined);
-    assert.equal(await others.acknowledge(whole.violationId, { by: 'b', comment: undefined }), undefined);
+    assert.equal(await others.acknowledge(whole.violationId, { by: 'b' }), undefined);
     assert.deepEqual([await others.list(ANY, NEWEST), await others.count(ANY)], [[], 0]);
     // The id belongs to its tenant.
     assert.ok(await take(storage, 'other', 0, { violations: [{ ...plain, severity: 'Low' }] }));
@@ -259,11 +255,9 @@ export const violationClaims: Claims = {
       const acme = storage.violations.forTenant('acme');
       assert.deepEqual(await acme.acknowledge(one.violationId, { by: 'ana', comment }), first);
       assert.deepEqual(await acme.acknowledge(one.violationId, { by: 'ben', comment: 'again' }), first);
-      assert.equal(await acme.acknowledge(nextId(), { by: 'ana', comment: undefined }), undefined);
+      assert.equal(await acme.acknowledge(nextId(), { by: 'ana' }), undefined);
       const noted = await Promise.all(
-        Array.from({ length: 10 }, (_, i) =>
-          acme.acknowledge(two.violationId, { by: `caller ${i}`, comment: undefined }),
-        ),
+        Array.from({ length: 10 }, (_, i) => acme.acknowledge(two.violationId, { by: `caller ${i}` })),
       );
       assert.equal(new Set(noted.map((each) => each?.acknowledged?.by)).size, 1);
       assert.equal(noted[0]?.acknowledged?.comment, undefined);

@@ -146,15 +146,8 @@ function valuesOf(violation: NewViolation): JobValue[] {
 function violationIn(row: JobRow): StoredViolation {
   // Only `add` and `acknowledge` write these.
   const notedText = textOrNone(row, 'noted');
-  const noted = notedText === undefined ? undefined : (parseJson(notedText) as Pick<ViolationNoted, 'by'>);
-  const body = parseJson(textIn(row, 'body')) as Partial<Body> &
-    Omit<Body, 'fields' | 'groupKey' | 'observedValue' | 'threshold'>;
   return {
-    fields: undefined,
-    groupKey: undefined,
-    observedValue: undefined,
-    threshold: undefined,
-    ...body,
+    ...(parseJson(textIn(row, 'body')) as Body),
     tenant: textIn(row, 'tenant_id'),
     violationId: textIn(row, 'violation_id'),
     policyId: textIn(row, 'policy_id'),
@@ -162,7 +155,7 @@ function violationIn(row: JobRow): StoredViolation {
     violationType: textIn(row, 'violation_type'),
     classification: textIn(row, 'classification') as Classification,
     detectedAtMs: numberOf(row, 'detected_ms'),
-    acknowledged: noted === undefined ? undefined : { comment: undefined, ...noted },
+    acknowledged: notedText === undefined ? undefined : (parseJson(notedText) as ViolationNoted),
   };
 }
 

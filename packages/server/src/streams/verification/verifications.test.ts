@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import type { EventStream, List, StreamVerification } from '@tallystick/contract';
+import type { ErrorBody, EventStream, List, StreamVerification } from '@tallystick/contract';
+import { ask as askOf } from '../../testing/ask.ts';
 import { EVENT } from '../../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../../testing/event-caller.ts';
 import { startEventsApp } from '../../testing/events-app.ts';
@@ -20,18 +21,21 @@ interface Wish {
 
 /** Sends a POST if there is a request. */
 async function ask(tenant: string, path: string, request?: Wish, service: TestApp = app) {
-  const headers = new Headers({ 'X-API-Key': 'Secret', 'X-Tenant-Id': tenant });
-  if (request?.key !== undefined) headers.set('Idempotency-Key', request.key);
-  if (request?.body !== undefined) headers.set('Content-Type', 'application/json');
-  const response = await fetch(`${service.url}/api/v1${path}`, {
-    method: request === undefined ? 'GET' : 'POST',
-    headers,
-    ...(request?.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-  });
-  const body = (await response.json()) as StreamVerification &
-    List<EventStream> & { error?: { code: string; details?: { field: string }[] } };
-  const code = `${response.status} ${body.error?.code ?? ''}`.trim();
-  return { code, body, location: response.headers.get('location') };
+  const { key, body: sent } = request ?? {};
+  const method = request === undefined ? 'GET' : 'POST';
+  const own = {
+    key: 'Secret',
+    tenant,
+    headers: key === undefined ? {} : { 'Idempotency-Key': key },
+    body: sent,
+  };
+  const { code, headers, body } = await askOf<StreamVerification & List<EventStream> & Partial<ErrorBody>>(
+    service,
+    method,
+    `/api/v1${path}`,
+    own,
+  );
+  return { code, body, location: headers.get('location') };
 }
 
 async function fill(tenant: string, count: number, service: TestApp = app): Promise<string> {

@@ -56,7 +56,6 @@ export const NAME_LETTERS = {
   'actor.serviceName': 'j',
   'resource.resourceName': 'f',
 } as const satisfies Partial<Record<FactName, string>>;
-export type NamedFact = keyof typeof NAME_LETTERS;
 
 /** Those that not every event has. */
 export const OPTIONAL_FACTS: readonly FactName[] = ['actor.userId', 'actor.serviceId'];
