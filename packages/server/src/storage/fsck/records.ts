@@ -1,7 +1,7 @@
 // Compares the records of a tenant with the notices of its log: the newest notice of a record commits to its contents.
 
 import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@tallystick/evidence';
-import type { StoredRecord } from '../../records/records.ts';
+import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import { fault } from './store-fault.ts';
 
 interface Noted {
@@ -80,7 +80,7 @@ export class NotedRecords {
     for (const [name, versions] of this.#noted) {
       // The current one before those of the past.
       // Of other kinds no past versions were kept before policies came: those that are there are compared, and none is missed.
-      const isWhole = name.startsWith(nameOf('Policy', ' ').trimEnd());
+      const isWhole = KEPT_WHOLE.some((kind) => name.startsWith(`${nameOf(kind, '')} `));
       const at = versions.findLastIndex(
         (noted, i) => noted !== undefined && (isWhole || i === versions.length - 1),
       );
@@ -91,6 +91,9 @@ export class NotedRecords {
     }
   }
 }
+
+/** The kinds of which every version is kept. */
+const KEPT_WHOLE: readonly RecordKind[] = ['LegalHold', 'Policy'];
 
 interface Said {
   /** The kind of the record. */
