@@ -26,6 +26,7 @@ import { contentSeen, type Sight } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { contentIn } from './content-text.ts';
+import { redactionShown } from './redacted-at-rest.ts';
 import { storedFacts } from './facts.ts';
 import { readWritten } from '../written-json.ts';
 
@@ -78,7 +79,8 @@ export function showEvent(
     ...facts,
     ...(visibility.withheldFields.length === 0 ? rest : parsed(rest)),
   });
-  return { event: { ...place, ...seen, ...retentionOf(content, seen), integrity } };
+  const redaction = redactionShown(seen.redaction, content.deletedPaths);
+  return { event: { ...place, ...seen, ...redaction, ...retentionOf(content, seen), integrity } };
 }
 
 /** Fields are withheld in values, not in texts. */
