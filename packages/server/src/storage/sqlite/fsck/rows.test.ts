@@ -13,15 +13,15 @@ function storeOf(count: number, changes: Readonly<Record<number, Change>> = {}):
   db.exec(
     `CREATE TABLE entries (id INTEGER PRIMARY KEY, tenant, leaf_index, classification, entry, leaf, root1, root2);
      CREATE UNIQUE INDEX entries_by_index ON entries (tenant, leaf_index);
-     CREATE TABLE contents (id INTEGER PRIMARY KEY, text1, text2, seeds, key_id)`,
+     CREATE TABLE contents (id INTEGER PRIMARY KEY, text1, text2, seeds, key_id, closed)`,
   );
   const entry = db.prepare('INSERT INTO entries VALUES (?, 1, ?, ?, ?, ?, ?, ?)');
-  const content = db.prepare('INSERT INTO contents VALUES (?, ?, ?, ?, ?)');
+  const content = db.prepare('INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?)');
   for (let i = 0; i < count; i++) {
     const row: Change = { ...usual(i), ...changes[i] };
     const of = (...names: string[]) => names.map((name) => row[name]!);
     entry.run(2 * i, ...of('leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'));
-    if (row['purged'] !== 1) content.run(2 * i, ...of('text1', 'text2', 'seeds', 'key_id'));
+    if (row['purged'] !== 1) content.run(2 * i, ...of('text1', 'text2', 'seeds', 'key_id', 'closed'));
   }
   return db;
 }
@@ -40,6 +40,7 @@ function usual(i: number): Change {
     text2: bytes((i * 7) % 300, 13),
     seeds: bytes(32, 17),
     key_id: null,
+    closed: null,
   };
 }
 
@@ -60,7 +61,7 @@ function requireRow(row: LogRow, expected: Change): void {
   for (const [name, value] of Object.entries(found)) {
     if (name === 'isSealed') assert.equal(value, expected['key_id'] !== null);
     else if (value instanceof Uint8Array) assert.deepEqual(Uint8Array.from(value), expected[name], name);
-    else assert.equal(value, expected[name], name);
+    else assert.equal(value, expected[name] ?? undefined, name);
   }
   assert.equal(content === undefined, expected['purged'] === 1);
 }

@@ -44,12 +44,14 @@ export class LogRows {
     const lot = (columns: string) =>
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
-    const isUsual = `key_id IS NULL AND ${IS_USUAL}`;
+    const isUsual = `key_id IS NULL AND closed IS NULL AND ${IS_USUAL}`;
     this.#outlines = db.prepare(lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2)`));
     const joined = lot(`${Object.keys(BYTES_COLUMNS).join(' || ')} AS joined`);
     this.#joined = db.prepare(`SELECT CAST(group_concat(joined, '') AS BLOB) FROM (${joined})`);
     this.#lot = db.prepare(
-      lot('leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id'),
+      lot(
+        'leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id, closed',
+      ),
     );
     for (const statement of [this.#outlines, this.#joined, this.#lot]) statement.setReturnArrays(true);
   }
@@ -106,6 +108,7 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
         text1: joined.subarray(text1At, text2At),
         text2: joined.subarray(text2At, end),
         seeds: joined.subarray(seedsAt, text1At),
+        closed: undefined,
         isSealed: false,
       },
     };
@@ -130,6 +133,7 @@ function contentIn(values: Values): RowContent {
     text1: bytesIn(values[7]),
     text2: bytesIn(values[8]),
     seeds: bytesIn(values[9]),
+    closed: values[11] === null ? undefined : bytesIn(values[11]),
     isSealed: values[10] !== null,
   };
 }
