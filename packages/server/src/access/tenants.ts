@@ -64,7 +64,8 @@ export interface Tenants {
   count(states: readonly string[]): Promise<number>;
 }
 
-const USUAL: TenantSettings = {
+/** Of one whose settings nobody has changed. */
+export const USUAL_SETTINGS: TenantSettings = {
   tier: 'Standard',
   region: undefined,
   status: 'Active',
@@ -73,7 +74,7 @@ const USUAL: TenantSettings = {
   fourEyes: false,
 };
 
-const UNTRUSTED: TenantSettings = { ...USUAL, status: 'Suspended' };
+const UNTRUSTED: TenantSettings = { ...USUAL_SETTINGS, status: 'Suspended' };
 
 export function createTenants(
   store: TenantStore,
@@ -113,7 +114,13 @@ export function createTenants(
         isAltered: true,
       };
     if (genuine === undefined)
-      return sameAsBefore({ ...facts, ...USUAL, version, updatedAtMs: facts.createdAtMs, policies: active });
+      return sameAsBefore({
+        ...facts,
+        ...USUAL_SETTINGS,
+        version,
+        updatedAtMs: facts.createdAtMs,
+        policies: active,
+      });
     return sameAsBefore({ ...facts, ...settingsIn(genuine), version, policies: active });
   };
   const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
@@ -164,7 +171,7 @@ export function contentOf(settings: TenantSettings, updatedAtMs: number) {
 }
 
 /** Of a genuine record. */
-function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
+export function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
   // Written by `contentOf`.
   const content = parseJson(body) as ReturnType<typeof contentOf> & { region?: string };
   const { tier, state, defaultClassification, defaultRetention, fourEyes, region, updatedAtMs } = content;

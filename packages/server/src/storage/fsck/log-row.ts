@@ -17,4 +17,7 @@ export interface RowContent {
   readonly text2: Uint8Array;
   readonly seeds: Uint8Array;
   readonly isSealed: boolean;
+  readonly expiresAtMs: number | undefined;
+  /** The number of the text in `decisions`. */
+  readonly decision: number | undefined;
 }

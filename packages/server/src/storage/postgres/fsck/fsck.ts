@@ -40,6 +40,10 @@ const DELETIONS = statement(
    WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
 );
 
+const DECISIONS = statement(
+  'SELECT decision, body FROM decisions WHERE tenant_id = $1 AND decision > $2 ORDER BY decision LIMIT $3',
+);
+
 /** All answers of `statements` must come from one state. */
 export async function checkDatabase(
   statements: Statements,
@@ -72,6 +76,11 @@ function rowsOf(statements: Statements): StoredRows<TenantId> {
       (await statements.query(RECORDS, [tenant, ...placeOfVersion(after), limit])).map(recordVersionIn),
     deletions: async (tenant, after, limit) =>
       (await statements.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
+    decisions: async (tenant, after, limit) =>
+      (await statements.query(DECISIONS, [tenant, after ?? FIRST_INTEGER, limit])).map((row) => ({
+        decision: numberOf(row, 'decision'),
+        body: textIn(row, 'body'),
+      })),
     requireEnd: (tenant, end) => requireHead(statements, tenant, end),
     ofTheWhole: [{ check: 'schema', look: () => requireSchema(statements) }],
     requireKnownTenants: () => requireKnownTenants(statements),

@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import { fault } from '../../fsck/store-fault.ts';
-import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
+import type { DecisionRow, StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { placeOfVersion, recordVersionIn } from '../../fsck/record-version.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
@@ -42,6 +42,9 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
   const deletions = db.prepare(
     'SELECT * FROM deletions WHERE tenant = ? AND first_index > ? ORDER BY first_index LIMIT ?',
   );
+  const decisions = db.prepare(
+    'SELECT decision, body FROM decisions WHERE tenant = ? AND decision > ? ORDER BY decision LIMIT ?',
+  );
   return {
     newestSize: (log) => tree.newestSize(log),
     checkpoints: (log, after, limit) => tree.checkpoints(log, after, limit),
@@ -59,6 +62,7 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     records: (tenant, after, limit) =>
       records.all(tenant, ...placeOfVersion(after), limit).map(recordVersionIn),
     deletions: (tenant, after, limit) => deletions.all(tenant, after ?? FIRST_INTEGER, limit).map(deletionIn),
+    decisions: (tenant, after, limit) => decisions.all(tenant, after ?? FIRST_INTEGER, limit).map(decisionIn),
     // Only the entries themselves determine the end of a log.
     requireEnd: () => {},
     ofTheWhole: [
@@ -74,6 +78,10 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
 
 function tenantIn(row: Readonly<Record<string, SQLOutputValue>>): TenantRow<number> {
   return { tenant: integerIn(row['tenant']), tenantId: textIn(row['tenant_id']) };
+}
+
+function decisionIn(row: Readonly<Record<string, SQLOutputValue>>): DecisionRow {
+  return { decision: integerIn(row['decision']), body: textIn(row['body']) };
 }
 
 /** Checks pages, and that indexes match their tables: an event that an index misses cannot be found. */
