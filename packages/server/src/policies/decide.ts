@@ -29,17 +29,20 @@ export interface Decision {
 /** `nowMs` is when it is accepted. */
 export type Decider = (facts: SentFacts, nowMs: number) => Decision;
 
+/** Of a tenant, what decides. */
+export type DecidingSettings = Pick<TenantRecord, 'defaultClassification' | 'defaultRetention' | 'policies'>;
+
 /** A record that was changed is another object. */
-const deciders = new WeakMap<TenantRecord, Decider>();
+const deciders = new WeakMap<DecidingSettings, Decider>();
 
 /** Compiled once for each record. */
-export function deciderOf(tenant: TenantRecord): Decider {
+export function deciderOf(tenant: DecidingSettings): Decider {
   let decider = deciders.get(tenant);
   if (decider === undefined) deciders.set(tenant, (decider = compile(tenant)));
   return decider;
 }
 
-function compile(tenant: TenantRecord): Decider {
+function compile(tenant: DecidingSettings): Decider {
   // One that is no duration fails this request; in the writer it would fail the pool, with the requests of others.
   expiryAfter(0, tenant.defaultRetention);
   const isBySettings = !tenant.policies.some(
@@ -48,7 +51,7 @@ function compile(tenant: TenantRecord): Decider {
   return isBySettings ? bySettings(tenant) : new PolicyDecider(tenant).decide;
 }
 
-function bySettings({ defaultClassification, defaultRetention: retention }: TenantRecord): Decider {
+function bySettings({ defaultClassification, defaultRetention: retention }: DecidingSettings): Decider {
   const byDefault = { classification: defaultClassification, retention, decidedBy: undefined };
   const byHint = new Map(
     CLASSIFICATIONS.map((hint): [Classification, Decision] => {
@@ -63,7 +66,7 @@ function bySettings({ defaultClassification, defaultRetention: retention }: Tena
 }
 
 class PolicyDecider {
-  readonly #tenant: TenantRecord;
+  readonly #tenant: DecidingSettings;
   readonly #classifying: readonly EnabledRule[];
   readonly #retaining: readonly EnabledRule[];
   readonly #classifyingSet: RuleSet;
@@ -74,7 +77,7 @@ class PolicyDecider {
     WeakMap<readonly number[], Map<Classification | undefined, DecisionOfDay>>
   >();
 
-  constructor(tenant: TenantRecord) {
+  constructor(tenant: DecidingSettings) {
     this.#tenant = tenant;
     this.#classifying = enabledRules(tenant.policies, 'Classification');
     this.#retaining = enabledRules(tenant.policies, 'Retention');
@@ -162,7 +165,8 @@ const DAY_MS = 86_400_000;
 /** Rules of one type that an event's explanation names; the text is stored, and goes with each event to be stored. */
 const NAMED_MAX = 20;
 
-function textOf({ classification, retention, hint }: DecidedBy): string | undefined {
+/** Undefined where nothing but settings has decided. */
+export function textOf({ classification, retention, hint }: DecidedBy): string | undefined {
   if (classification.length === 0 && retention.length === 0 && hint === undefined) return undefined;
   return canonicalJson({
     classification: named(classification),
