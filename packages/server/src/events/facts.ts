@@ -1,7 +1,6 @@
 // The facts that rules may ask of an event, read from either form of an event. Both give the same values.
 
 import { parseJson } from '@tallystick/evidence';
-import type { SentFacts } from '../policies/decide.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
 import type { Members } from './breaches.ts';
 import type { ParsedEvent } from './validate-event.ts';
@@ -10,50 +9,46 @@ import type { PlainEvent } from './plain-event.ts';
 type Content = ReturnType<EventFacts['content']>;
 
 /** The facts of a plain event: each is parsed on first use. No check is needed, since a plain event follows the schema. */
-export class PlainFacts implements SentFacts {
+export class PlainFacts implements EventFacts {
   readonly event: PlainEvent;
-  readonly #ofRequest: SentFacts['correlationId'];
-  #action: SentFacts['action'] | undefined;
-  #actor: SentFacts['actor'] | undefined;
-  #resource: SentFacts['resource'] | undefined;
+  readonly #ofRequest: EventFacts['correlationId'];
+  #action: EventFacts['action'] | undefined;
+  #actor: EventFacts['actor'] | undefined;
+  #resource: EventFacts['resource'] | undefined;
   #content: Content | undefined;
 
   /** `correlationId` is that of the request, for an event without one. */
-  constructor(event: PlainEvent, correlationId: SentFacts['correlationId']) {
+  constructor(event: PlainEvent, correlationId: EventFacts['correlationId']) {
     this.event = event;
     this.#ofRequest = correlationId;
   }
 
-  get hint(): SentFacts['hint'] {
+  get classification(): EventFacts['classification'] {
     return this.event.classification;
   }
 
-  get classification(): SentFacts['classification'] {
-    return this.event.classification;
+  get action(): EventFacts['action'] {
+    return (this.#action ??= valueAt(this.event, this.event.action) as EventFacts['action']);
   }
 
-  get action(): SentFacts['action'] {
-    return (this.#action ??= valueAt(this.event, this.event.action) as SentFacts['action']);
+  get actor(): EventFacts['actor'] {
+    return (this.#actor ??= valueAt(this.event, this.event.actor) as EventFacts['actor']);
   }
 
-  get actor(): SentFacts['actor'] {
-    return (this.#actor ??= valueAt(this.event, this.event.actor) as SentFacts['actor']);
+  get resource(): EventFacts['resource'] {
+    return (this.#resource ??= valueAt(this.event, this.event.resource) as EventFacts['resource']);
   }
 
-  get resource(): SentFacts['resource'] {
-    return (this.#resource ??= valueAt(this.event, this.event.resource) as SentFacts['resource']);
-  }
-
-  get outcome(): SentFacts['outcome'] {
+  get outcome(): EventFacts['outcome'] {
     const { outcome } = this.event;
-    return outcome === 0 ? 'Success' : (valueAt(this.event, outcome) as SentFacts['outcome']);
+    return outcome === 0 ? 'Success' : (valueAt(this.event, outcome) as EventFacts['outcome']);
   }
 
-  get correlationId(): SentFacts['correlationId'] {
+  get correlationId(): EventFacts['correlationId'] {
     const { correlationId } = this.event;
     return correlationId === 0
       ? this.#ofRequest
-      : (valueAt(this.event, correlationId) as SentFacts['correlationId']);
+      : (valueAt(this.event, correlationId) as EventFacts['correlationId']);
   }
 
   content(): Content {
@@ -75,10 +70,9 @@ const { utf8Slice } = Buffer.prototype;
 /** `correlationId` is that of the request, for an event without one. */
 export function parsedFacts(
   { sent, contentText }: ParsedEvent,
-  correlationId: SentFacts['correlationId'],
-): SentFacts {
+  correlationId: EventFacts['correlationId'],
+): EventFacts {
   return {
-    hint: sent.classification,
     classification: sent.classification,
     action: sent.action,
     actor: sent.actor,

@@ -192,23 +192,24 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
 function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent): void {
   assert.ok(!isPlain(validated));
   const acceptance = acceptanceOf(testCall(), TENANT, 0);
-  const { hint, ...undecided } = allOf(parsedFacts(validated, acceptance.correlationId));
-  assert.deepEqual(allOf(new PlainFacts(found, acceptance.correlationId)), { hint, ...undecided });
+  const undecided = allOf(parsedFacts(validated, acceptance.correlationId));
+  const plain = new PlainFacts(found, acceptance.correlationId);
+  assert.deepEqual(allOf(plain), undecided);
   const [{ texts } = assert.fail()] = textsOf([found], acceptance);
   const said = parseJson(texts[0]!) as EventFields;
   const facts = { ...undecided, classification: said.classification };
-  assert.deepEqual(allOf(storedFacts(said, texts[1]!)), { hint: undefined, ...facts });
+  assert.deepEqual(allOf(storedFacts(said, texts[1]!)), facts);
   const { context: _, payload: __, ...shown } = shownEvent(said);
   const queried = { ...shown, ...(parseJson(texts[1]!) as Content) };
-  assert.deepEqual(allOf(queriedFacts(queried)), { hint: undefined, ...facts });
+  assert.deepEqual(allOf(queriedFacts(queried)), facts);
 }
 
-function allOf(facts: EventFacts & { readonly hint?: unknown }) {
-  const { hint, action, actor, resource, outcome, classification, correlationId } = facts;
+function allOf(facts: EventFacts) {
+  const { action, actor, resource, outcome, classification, correlationId } = facts;
   const content = facts.content();
   assert.equal(facts.action, action);
   assert.deepEqual(facts.content(), content);
-  return { hint, action, actor, resource, outcome, classification, correlationId, content };
+  return { action, actor, resource, outcome, classification, correlationId, content };
 }
 
 test('with any one unusual member, a plain event is valid and has the same texts as when it is parsed', () => {

@@ -67,7 +67,7 @@ export function costOf({ path, test }: Condition): number {
 }
 
 /** Without a loop for those that most rules have. */
-function allOf<Of>(tests: readonly Test<Of>[]): Test<Of> {
+export function allOf<Of>(tests: readonly Test<Of>[]): Test<Of> {
   const [first, second, third] = tests;
   if (first === undefined) return () => true;
   if (second === undefined) return first;

@@ -4,7 +4,7 @@
 import type { AuditEvent } from '@tallystick/contract';
 
 export interface EventFacts extends Readonly<Pick<AuditEvent, 'action' | 'actor' | 'resource' | 'outcome'>> {
-  /** Of an event that is being decided about it is the hint, or undefined: to conditions it is missing then. */
+  /** Of an event that is being decided about it is the sender's hint, or undefined: to conditions it is missing then. */
   readonly classification: AuditEvent['classification'] | undefined;
   /** Undefined where the service will make one. */
   readonly correlationId: AuditEvent['correlationId'] | undefined;
