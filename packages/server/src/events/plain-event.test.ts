@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract';
+import { Actor, asJson, EventDraft, LIMITS, operationNamed, Resource } from '@tallystick/contract';
 import { canonicalBytes, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
@@ -195,6 +195,10 @@ function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent)
   const undecided = allOf(parsedFacts(validated, acceptance.correlationId));
   const plain = new PlainFacts(found, acceptance.correlationId);
   assert.deepEqual(allOf(plain), undecided);
+  for (const name of FACT_NAMES) {
+    assert.equal(plain.member('actor', name), ownMember(undecided.actor, name));
+    assert.equal(plain.member('resource', name), ownMember(undecided.resource, name));
+  }
   const [{ texts } = assert.fail()] = textsOf([found], acceptance);
   const said = parseJson(texts[0]!) as EventFields;
   const facts = { ...undecided, classification: said.classification };
@@ -202,6 +206,15 @@ function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent)
   const { context: _, payload: __, ...shown } = shownEvent(said);
   const queried = { ...shown, ...(parseJson(texts[1]!) as Content) };
   assert.deepEqual(allOf(queriedFacts(queried)), facts);
+}
+
+/** Of actors and resources, and some that nothing has. */
+const FACT_NAMES = [Actor, Resource]
+  .flatMap((schema) => Object.keys(asJson(schema).properties ?? {}))
+  .concat('', 'user', 'userIdx', '__proto__', 'constructor', 'resourceNäme');
+
+function ownMember(members: object, name: string): unknown {
+  return Object.entries(members).find(([key]) => key === name)?.[1];
 }
 
 function allOf(facts: EventFacts) {

@@ -8,6 +8,8 @@ export interface EventFacts extends Readonly<Pick<AuditEvent, 'action' | 'actor'
   readonly classification: AuditEvent['classification'] | undefined;
   /** Undefined where the service will make one. */
   readonly correlationId: AuditEvent['correlationId'] | undefined;
+  /** A member of actor or resource, where it can be had without reading all of them. */
+  member?(of: 'actor' | 'resource', name: string): unknown;
   /** Parses context and payload, which is expensive, so only for a rule that is about them. */
   content(): Readonly<Pick<AuditEvent, 'context' | 'payload'>>;
 }
