@@ -9,6 +9,8 @@ import type { EventFacts } from './event-facts.ts';
 
 /** Of all paths together: a sender with a new name in each event must not fill the memory. */
 const VALUES_KEPT_MAX = 16_384;
+/** The kept values of a path are forgotten when so many times as many have found no room. */
+const UNKEPT_FOR_ONE = 8;
 /** Longer texts are seldom the same, and many of them would fill the memory. */
 const KEPT_LENGTH_MAX = 256;
 /** Lists of rules that matched together; few differ. */
@@ -84,6 +86,8 @@ class PathRules {
   /** The rules that ask. */
   readonly #asking: Int32Array;
   readonly #known = new Map<unknown, Int32Array>();
+  /** How many values have found no room. */
+  #unkept = 0;
 
   constructor(path: Condition['path'], asked: readonly Asked[], all: Int32Array, keptMax: number) {
     this.#read = readerOf(path);
@@ -98,14 +102,20 @@ class PathRules {
   narrow(matched: Int32Array, facts: EventFacts): void {
     if (!overlap(matched, this.#asking)) return;
     const read = this.#read(facts);
-    if (isKept(read)) keepOnly(matched, this.#known.get(read) ?? this.#judge(read));
-    else this.#clearFailed(matched, read);
+    const known = canBeKept(read) ? (this.#known.get(read) ?? this.#keep(read)) : undefined;
+    if (known === undefined) this.#clearFailed(matched, read);
+    else keepOnly(matched, known);
   }
 
-  #judge(read: unknown): Int32Array {
+  /** Undefined while there is no room. Where each event has another value, to keep it would cost more than to judge it. */
+  #keep(read: unknown): Int32Array | undefined {
+    if (this.#known.size >= this.#keptMax) {
+      if (++this.#unkept < UNKEPT_FOR_ONE * this.#keptMax) return undefined;
+      this.#known.clear();
+      this.#unkept = 0;
+    }
     const bits = this.#all.slice();
     this.#clearFailed(bits, read);
-    if (this.#known.size >= this.#keptMax) this.#known.clear();
     this.#known.set(read, bits);
     return bits;
   }
@@ -131,7 +141,7 @@ function pathRules(rules: readonly (readonly Condition[])[], all: Int32Array): P
     });
 }
 
-function isKept(read: unknown): boolean {
+function canBeKept(read: unknown): boolean {
   return typeof read === 'string'
     ? read.length <= KEPT_LENGTH_MAX
     : typeof read !== 'object' || read === null;
