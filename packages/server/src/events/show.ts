@@ -29,6 +29,7 @@ import { contentSeen, type Sight, sightOf } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { contentIn } from './content-text.ts';
+import { redactionShown } from './redacted-at-rest.ts';
 import { storedFacts } from './facts.ts';
 import { readWritten } from '../written-json.ts';
 
@@ -89,12 +90,11 @@ export function showEvent(
     ...facts,
     ...(visibility.withheldFields.length === 0 ? rest : parsed(rest)),
   });
+  const redaction = redactionShown(seen.redaction, content.deletedPaths);
   const holdIds =
     holds.isEmpty || kind === 'Notice' ? [] : holds.holdingSeen(place.sequence, judged, seen.redaction);
-  return {
-    event: { ...place, ...seen, ...retentionOf(content, seen, holdIds.length > 0), integrity },
-    holdIds,
-  };
+  const retention = retentionOf(content, seen, holdIds.length > 0);
+  return { event: { ...place, ...seen, ...redaction, ...retention, integrity }, holdIds };
 }
 
 /** Fields are withheld in values, not in texts. */

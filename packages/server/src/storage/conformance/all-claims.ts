@@ -11,6 +11,7 @@ import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
 import { recordReadClaims } from './record-reads.ts';
 import { recordClaims } from './records.ts';
+import { redactionClaims } from './redaction.ts';
 import { removalClaims } from './removal.ts';
 import { sealRequestClaims } from './seal-requests.ts';
 import { streamReadClaims } from './stream-reads.ts';
@@ -38,6 +39,7 @@ export const ALL_CLAIMS = [
   streamReadClaims,
   epochClaims,
   removalClaims,
+  redactionClaims,
   holdClaims,
   workClaims,
   workTurnClaims,
