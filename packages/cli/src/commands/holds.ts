@@ -1,7 +1,6 @@
 // tallystick holds: the legal holds of a running service. Exit codes: 0 done; 1 failed, or nothing was released; 2 the command line
 // is wrong.
 
-import { setTimeout as wait } from 'node:timers/promises';
 import { type HoldRequest, HoldStatus, type LegalHold, ULID_PATTERN } from '@tallystick/contract';
 import { EvidenceError, parseJson } from '@tallystick/evidence';
 import { Command } from 'commander';
@@ -80,7 +79,7 @@ function placeCommand(): Command {
     .option('--json', "print the service's answer, as JSON")
     .action((name: string, options: PlaceOptions) =>
       run(options, async (service, out) => {
-        const hold = await service.place(requestOf(name, options), newChange());
+        const hold = await service.place(requestOf(name, options), await newChange());
         await writeHold(hold, options, out);
         return EXIT.done;
       }),
@@ -123,7 +122,7 @@ function releaseCommand(): Command {
             return EXIT.failed;
           }
         }
-        await writeHold(await service.release(hold.holdId, options.reason, newChange()), options, out);
+        await writeHold(await service.release(hold.holdId, options.reason, await newChange()), options, out);
         return EXIT.done;
       }),
     );
@@ -140,8 +139,10 @@ async function run(
   }
 }
 
-function newChange(): Change {
-  return { idempotencyKey: crypto.randomUUID(), wait };
+async function newChange(): Promise<Change> {
+  // Loaded only if there is something to change: it takes a while.
+  const { createSystemRandom, systemClock, wait } = await import('@tallystick/server');
+  return { idempotencyKey: createSystemRandom().uuid(), wait: (ms) => wait(systemClock, ms) };
 }
 
 function requestOf(name: string, { reason, conditions, from, to }: PlaceOptions): HoldRequest {
