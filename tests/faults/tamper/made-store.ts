@@ -232,7 +232,7 @@ function eventDraft(action: string, i: number, deciding: DecidingSettings = UNDE
     { payload: { 'a/b': null, list: [{ q: i }] } },
   ];
   const facts = eventFacts({ action, classification: hint });
-  const decision = deciderOf(deciding)({ ...facts, hint }, START_MS);
+  const decision = deciderOf(deciding)(facts, START_MS);
   const [one, two] = encodeEvent({
     action,
     actor: { actorType: 'User', userId: `u-${i}` },

@@ -49,7 +49,7 @@ function eventAt(
 ): DecidedEvent {
   const { action, actor, resource, outcome } = eventFacts();
   const made = deciderOf({ ...USUAL_SETTINGS, policies })(
-    { ...eventFacts(), hint: undefined, classification: undefined },
+    { ...eventFacts(), classification: undefined },
     decidedAtMs,
   );
   return {

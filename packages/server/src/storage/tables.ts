@@ -186,7 +186,7 @@ export const TABLES = {
       Writer: ADD,
       Reader: READ,
       Projector: READ,
-      Retention: ['SELECT', 'DELETE'],
+      Retention: ['SELECT', 'DELETE', 'UPDATE (text1, text2, seeds, closed, sent_fingerprint)'],
       Verifier: READ,
     },
     key: ['tenant_id', 'leaf_index'],
@@ -209,6 +209,10 @@ export const TABLES = {
       text1: { type: 'bytea!', evidence: CONTENT_HASH },
       text2: { type: 'bytea!', evidence: CONTENT_HASH },
       seeds: { type: 'bytea!', evidence: CONTENT_HASH },
+      closed: {
+        type: 'bytea',
+        evidence: 'the content hash in the entry, and the redaction notices of the event',
+      },
       key_id: { type: 'text', evidence: 'must be null: nothing is sealed' },
       sent_fingerprint: { type: 'bytea', not: REPEATS },
       expires_at_ms: {
@@ -232,6 +236,18 @@ export const TABLES = {
       first_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
       end_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
       notice_index: { type: 'bigint!', evidence: 'the index of the purge notice' },
+    },
+  },
+  // The events that have lost single units, with their notices: as above.
+  redactions: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'leaf_index', 'notice_index'],
+    place: 'leaf_index',
+    columns: {
+      tenant_id: tenantBy('the log that the notice is in'),
+      leaf_index: { type: 'bigint!', evidence: 'the event that the redaction notice names' },
+      notice_index: { type: 'bigint!', evidence: 'the index of the redaction notice' },
     },
   },
   checkpoints: {

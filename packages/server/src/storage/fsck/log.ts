@@ -8,7 +8,6 @@ import {
   type Checkpoint,
   CompactRange,
   Deletions,
-  type Entry,
   equalBytes,
   KINDS,
   type Notice,
@@ -24,7 +23,7 @@ import type { LogIdentity } from '../rows/log-identity.ts';
 import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import type { DecidedEntry, DecisionCheck } from './decisions.ts';
-import type { NotedDeletions } from './deletions.ts';
+import type { NotedDeletions, NotedRedactions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { ReadAhead } from './read-ahead.ts';
 import type { NotedRecords, NotedVersion } from './records.ts';
@@ -39,6 +38,7 @@ export interface LogParts<Tenant> {
   readonly streams: StreamRows;
   readonly records: NotedRecords;
   readonly deletions: NotedDeletions;
+  readonly redactions: NotedRedactions;
   readonly decisions: DecisionCheck<Tenant>;
   readonly keys: readonly TrustedKey[];
 }
@@ -68,7 +68,7 @@ export interface LogFacts<Tenant> {
 export interface LogCounts {
   entries: number;
   values: number;
-  /** Entries without content that a later notice explains. */
+  /** Entries without content, or without a part of it, that a later notice explains. */
   deleted: number;
   /** Entries without content that no notice explains so far; a log that is cut short by a fault may lack the notice. */
   unexplained: number;
@@ -184,20 +184,21 @@ export class LogCheck<Tenant> {
   #use(sound: SoundEntry): NotedVersion | undefined {
     const { index, receivedAtMs, leaf, deleted, notice } = sound;
     this.counts.entries++;
-    if (deleted === undefined) this.counts.values++;
-    else this.#deleted(deleted);
+    const isGone = deleted?.what === true;
+    if (!isGone) this.counts.values++;
+    if (deleted !== undefined) this.#deleted(deleted);
     if (index === 0) this.#beginning(notice, receivedAtMs);
     const noted = notice && this.#notice(notice, receivedAtMs);
-    this.#isBare = deleted !== undefined || notice !== undefined;
+    this.#isBare = isGone || notice !== undefined;
     this.#lastLeaf = leaf;
     this.#range.append(leaf, this.#completed);
     if (this.#range.size === this.#nextStop) this.#stop();
     return noted;
   }
 
-  #deleted(entry: Entry): void {
+  #deleted({ entry, what }: NonNullable<SoundEntry['deleted']>): void {
     this.counts.unexplained++;
-    this.#deletions.deleted(entry, true);
+    this.#deletions.deleted(entry, what);
   }
 
   /** A log after a restore begins with the notice that names the checkpoint in its genesis; other logs do not. */
@@ -219,6 +220,7 @@ export class LogCheck<Tenant> {
     this.#purged.notice(notice);
     const noted = this.#parts.records.notice(notice);
     this.#parts.deletions.notice(notice, this.#facts.place.firstIndex);
+    this.#parts.redactions.notice(notice, this.#facts.place.firstIndex);
     const loss = acceptedAnchorLoss(notice);
     if (loss !== undefined) this.counts.anchorLosses.push(loss);
     if (notice.kind !== KINDS.streamSeal) return noted;

@@ -48,7 +48,7 @@ export class LogRows {
     const lot = (columns: string) =>
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
-    const isUsual = `key_id IS NULL AND ${IS_USUAL}`;
+    const isUsual = `key_id IS NULL AND closed IS NULL AND ${IS_USUAL}`;
     this.#outlines = db.prepare(
       lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2), ${DECIDED}`),
     );
@@ -56,7 +56,7 @@ export class LogRows {
     this.#joined = db.prepare(`SELECT CAST(group_concat(joined, '') AS BLOB) FROM (${joined})`);
     this.#lot = db.prepare(
       lot(
-        `leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id,
+        `leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id, closed,
          ${DECIDED}`,
       ),
     );
@@ -115,6 +115,7 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
         text1: joined.subarray(text1At, text2At),
         text2: joined.subarray(text2At, end),
         seeds: joined.subarray(seedsAt, text1At),
+        closed: undefined,
         isSealed: false,
         expiresAtMs: integerOrNone(outline[5]),
         decision: integerOrNone(outline[6]),
@@ -141,9 +142,10 @@ function contentIn(values: Values): RowContent {
     text1: bytesIn(values[7]),
     text2: bytesIn(values[8]),
     seeds: bytesIn(values[9]),
+    closed: values[11] === null ? undefined : bytesIn(values[11]),
     isSealed: values[10] !== null,
-    expiresAtMs: integerOrNone(values[11]),
-    decision: integerOrNone(values[12]),
+    expiresAtMs: integerOrNone(values[12]),
+    decision: integerOrNone(values[13]),
   };
 }
 
