@@ -59,6 +59,7 @@ function eventAt(
       Buffer.from(canonicalJson({ action, actor, resource, outcome, correlationId: 'c' })),
       Buffer.from('{}'),
     ],
+    isWhole: true,
     decidedBy: made.decidedBy,
     expiresAtMs: expiryAfter(receivedAtMs, made.retention),
   };
@@ -117,6 +118,22 @@ test('the longest of a month and thirty days is that of the day of the request, 
     assert.equal(past.judge(eventAt(may, [both], decidedAtMs)).status, 'Follows', String(decidedAtMs));
   const sound = eventAt(may, [both]);
   assert.equal(past.judge({ ...sound, expiresAtMs: may + 30 * DAY_MS }).status, 'Differs');
+});
+
+test('of an event of which a part is deleted it is not known which rules it has matched, but they are rules that there were', () => {
+  const past = new PastDecisions();
+  const policy = retentionPolicy(1, 'P1Y');
+  const conditions = { 'payload.note': { exists: true } };
+  const asking = { ...policy, rules: policy.rules.map((rule) => ({ ...rule, conditions })) };
+  past.changed(POLICY, recordOf(asking), START_MS);
+  const punctured = { ...eventAt(START_MS, [policy]), isWhole: false };
+  assert.equal(past.judge(punctured).status, 'Unknown');
+  assert.equal(past.judge({ ...punctured, isWhole: true }).status, 'Differs', 'it never had such a note');
+  assert.equal(past.judge({ ...eventAt(START_MS, []), isWhole: false }).status, 'Follows');
+  for (const expiresAtMs of [undefined, punctured.expiresAtMs! + 1])
+    assert.equal(past.judge({ ...punctured, expiresAtMs }).status, 'Differs');
+  const decidedBy = punctured.decidedBy!.replace('"policyVersion":1', '"policyVersion":2');
+  assert.equal(past.judge({ ...punctured, decidedBy }).status, 'Differs', 'of no version that was in force');
 });
 
 test('of more changes than are remembered it is not known which has decided', () => {

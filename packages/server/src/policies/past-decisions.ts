@@ -3,14 +3,14 @@
 // entries behind its notice. A request is decided upon before it gets its place, and other nodes may learn of a change later: so
 // for some time after a notice, what it replaced may have decided, too.
 
-import type { Classification } from '@tallystick/contract';
+import type { Classification, Duration } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import { settingsIn, USUAL_SETTINGS } from '../access/tenants.ts';
 import { instant } from '../runtime/clock.ts';
 import { createExpiries } from '../runtime/expiry.ts';
 import type { RecordKind, StoredRecord } from '../records/records.ts';
 import { type DecidingSettings, type Decision, deciderOf, textOf } from './decide.ts';
-import { readDecidedBy } from './decided-by.ts';
+import { type MatchedRule, readDecidedBy } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
 import { POLICY_KIND, policyIn, type PolicyRecord } from './policy.ts';
 
@@ -19,13 +19,15 @@ export interface DecidedEvent {
   readonly receivedAtMs: number;
   readonly classification: Classification;
   readonly texts: readonly [Uint8Array, Uint8Array];
+  /** Nothing of its texts is deleted. */
+  readonly isWhole: boolean;
   readonly decidedBy: string | undefined;
   readonly expiresAtMs: number | undefined;
 }
 
 export type DecisionVerdict =
   | { readonly status: 'Follows' }
-  /** A version that may have decided is not stored. */
+  /** A version that may have decided is not stored, or a part of the event that rules may have asked about. */
   | { readonly status: 'Unknown' }
   | { readonly status: 'Differs'; readonly why: string };
 
@@ -94,7 +96,8 @@ export class PastDecisions {
       const facts = new LoggedFacts(event, hasCorrelationId);
       for (const tenant of known) if (this.#followsOnSomeDay(event, facts, tenant)) return FOLLOWS;
     }
-    if (known.length < tenants.length) return { status: 'Unknown' };
+    if (known.length < tenants.length) return UNKNOWN;
+    if (!event.isWhole && known.some((tenant) => this.#isOneOf(event, tenant))) return UNKNOWN;
     return { status: 'Differs', why: this.#why(event, known) };
   }
 
@@ -113,6 +116,17 @@ export class PastDecisions {
   #follows(event: DecidedEvent, facts: LoggedFacts, tenant: DecidingSettings, day: number): boolean {
     const made = orUnknown(() => decisionOn(event, facts, tenant, day));
     return made !== undefined && this.#expiryOf(event, made) === event.expiresAtMs;
+  }
+
+  /** Whether its expiry is that of a rule that has decided as its row says, whatever that rule asked about. */
+  #isOneOf({ receivedAtMs, decidedBy, expiresAtMs }: DecidedEvent, tenant: DecidingSettings): boolean {
+    const deciding = readDecidedBy(decidedBy).retention.filter(({ decided }) => decided);
+    const periods = deciding.map((rule) => periodOf(rule, tenant));
+    if (periods.length === 0) periods.push(tenant.defaultRetention);
+    return (
+      !periods.includes(undefined) &&
+      periods.some((period) => this.#expiryAfter(receivedAtMs, period!) === expiresAtMs)
+    );
   }
 
   #expiryOf({ receivedAtMs }: DecidedEvent, { retention }: Decision): number {
@@ -156,6 +170,15 @@ export class PastDecisions {
 }
 
 const FOLLOWS: DecisionVerdict = { status: 'Follows' };
+const UNKNOWN: DecisionVerdict = { status: 'Unknown' };
+
+function periodOf(
+  { policyId, policyVersion, ruleId }: MatchedRule,
+  { policies }: DecidingSettings,
+): Duration | undefined {
+  const policy = policies.find((each) => each.policyId === policyId && each.version === policyVersion);
+  return policy?.rules.find((rule) => rule.ruleId === ruleId)?.effect.retentionPeriod;
+}
 
 function isDeciding({ status, policyType }: PolicyRecord): boolean {
   return status === 'Active' && (policyType === 'Classification' || policyType === 'Retention');
