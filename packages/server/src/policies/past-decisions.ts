@@ -247,7 +247,8 @@ type LoggedMembers = Pick<EventFacts, 'action' | 'actor' | 'resource' | 'outcome
 class LoggedFacts {
   readonly #event: DecidedEvent;
   readonly #hasCorrelationId: boolean;
-  readonly hint: Classification | undefined;
+  /** The hint. */
+  readonly classification: Classification | undefined;
   #members: LoggedMembers | undefined;
   #content: ReturnType<EventFacts['content']> | undefined;
 
@@ -255,15 +256,11 @@ class LoggedFacts {
   constructor(event: DecidedEvent, hasCorrelationId = true, hint = readDecidedBy(event.decidedBy).hint) {
     this.#event = event;
     this.#hasCorrelationId = hasCorrelationId;
-    this.hint = hint;
+    this.classification = hint;
   }
 
   withHint(hint: Classification): LoggedFacts {
     return new LoggedFacts(this.#event, this.#hasCorrelationId, hint);
-  }
-
-  get classification() {
-    return this.hint;
   }
 
   get action() {
