@@ -40,7 +40,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   past_records: ['tenant', 'kind', 'id', 'version'],
   deletions: ['tenant', 'first_index'],
   decisions: ['tenant', 'decision'],
-  redactions: ['tenant', 'notice_index'],
+  redactions: ['tenant', 'leaf_index', 'notice_index'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
 

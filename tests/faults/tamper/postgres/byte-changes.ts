@@ -21,7 +21,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   past_records: ['tenant_id', 'kind', 'id', 'version'],
   deletions: ['tenant_id', 'first_index'],
   decisions: ['tenant_id', 'decision'],
-  redactions: ['tenant_id', 'notice_index'],
+  redactions: ['tenant_id', 'leaf_index', 'notice_index'],
 };
 
 const IS_PURGED = `NOT EXISTS (SELECT 1 FROM contents
