@@ -147,6 +147,18 @@ test('of more changes than are remembered it is not known which has decided', ()
   assert.equal(past.judge(eventAt(late, [retentionPolicy(2, 'P2D')])).status, 'Differs');
 });
 
+test('of large versions fewer are remembered', () => {
+  const past = new PastDecisions();
+  const large = (version: number) => {
+    const policy = retentionPolicy(version, `P${version}D`);
+    return { ...policy, description: 'x'.repeat(2_000_000) };
+  };
+  for (let version = 1; version <= 20; version++) past.changed(POLICY, recordOf(large(version)), START_MS);
+  const statusOf = (version: number) =>
+    past.judge(eventAt(START_MS, [retentionPolicy(version, `P${version}D`)])).status;
+  assert.deepEqual([20, 18, 2].map(statusOf), ['Follows', 'Follows', 'Unknown']);
+});
+
 test('a hint of before there were policies is in no decision', () => {
   const past = new PastDecisions();
   const hinted = { ...eventAt(START_MS, []), classification: 'Secret' } as const;

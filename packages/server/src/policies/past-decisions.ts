@@ -33,8 +33,10 @@ export type DecisionVerdict =
 
 /** How long after the notice of a change an event may still be received that was decided upon before it. */
 export const DECIDED_BEFORE_MS = 300_000;
-/** Of each: more changes than that within the time above are forgotten, and then it is not known what has decided. */
+/** Of each: what was replaced within the time above is forgotten beyond that, and then it is not known what has decided. */
 const VERSIONS_MAX = 500;
+/** Of the texts of all that were changed. */
+const VERSIONS_LENGTH_MAX = 16_000_000;
 const SETTINGS_KIND = 'Tenant';
 const DAY_MS = 86_400_000;
 /** The day of a decision is that of the request. Entries are never received before the one that they follow, so
@@ -77,6 +79,7 @@ export class PastDecisions {
     this.#policies.replace(
       all.toSorted((a, b) => (a.policyId < b.policyId ? -1 : 1)),
       receivedAtMs,
+      version!.body.length,
     );
   }
 
@@ -213,23 +216,30 @@ function decisionOn(
 /** The versions of one thing that may still have decided. */
 class InForce<T extends object> {
   /** The newest last. */
-  #versions: { readonly value: T | undefined; untilMs: number }[];
+  #versions: { readonly value: T | undefined; readonly length: number; untilMs: number }[];
 
   constructor(first: T) {
-    this.#versions = [{ value: first, untilMs: Infinity }];
+    this.#versions = [{ value: first, length: 0, untilMs: Infinity }];
   }
 
   get latest(): T | undefined {
     return this.#versions.at(-1)!.value;
   }
 
-  replace(value: T | undefined, receivedAtMs: number): void {
+  /** `length` is that of the text which the change has brought. */
+  replace(value: T | undefined, receivedAtMs: number, length = 0): void {
     this.#versions.at(-1)!.untilMs = receivedAtMs + DECIDED_BEFORE_MS;
     this.#versions = this.#versions.filter(({ untilMs }) => untilMs >= receivedAtMs);
-    this.#versions.push({ value, untilMs: Infinity });
-    if (this.#versions.length <= VERSIONS_MAX) return;
-    const [, forgotten] = this.#versions.splice(0, 2);
-    this.#versions.unshift({ value: undefined, untilMs: forgotten!.untilMs });
+    this.#versions.push({ value, length, untilMs: Infinity });
+    while (this.#versions.length > 2 && this.#isTooMuch()) {
+      const [, forgotten] = this.#versions.splice(0, 2);
+      this.#versions.unshift({ value: undefined, length: 0, untilMs: forgotten!.untilMs });
+    }
+  }
+
+  #isTooMuch(): boolean {
+    const length = this.#versions.reduce((sum, version) => sum + version.length, 0);
+    return this.#versions.length > VERSIONS_MAX || length > VERSIONS_LENGTH_MAX;
   }
 
   /** The newest first. */
