@@ -16,6 +16,8 @@ import type { Config } from '../config/settings.ts';
 import { indexEventWork } from '../events/index-event-work.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
+import { erasureWork } from '../redaction/erasure-work.ts';
+import { redactionWork } from '../redaction/finish-redactions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
@@ -146,7 +148,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    workers: workersOn(storage, signing, surroundings),
+    workers: workersOn({ storage, signing, checkpointer, sequencer, access: access.access }, surroundings),
     membership,
     steadyNowMs,
   };
@@ -154,16 +156,22 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 
 /** Every kind of job with its handler. */
 function workersOn(
-  { work: store, index, tree: trees }: LateStorage,
-  signing: Signing,
-  { clock, random, telemetry }: Surroundings,
+  store: Pick<Store, 'storage' | 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  { clock, random, telemetry, nextId }: Surroundings,
 ): Workers {
+  const { storage, signing, checkpointer, sequencer, access } = store;
+  const { work, index, tree: trees, log, removal, violations } = storage;
+  const removing = { log, removal, trees, checkpointer, violations, index };
+  const { change, tenants, erasures } = access;
+  const erasing = { ...removing, sequencer, change, tenants, erasures, clock, nextId, telemetry };
   const kinds = [
-    rebuildWork(index, { work: store, clock }),
+    rebuildWork(index, { work, clock }),
     indexEventWork(index),
     verificationWork({ trees, signing, telemetry }),
+    redactionWork(removing),
+    erasureWork({ ...erasing, uuid: () => random.uuid() }),
   ];
-  return createWorkers({ store, kinds, clock, random, telemetry });
+  return createWorkers({ store: work, kinds, clock, random, telemetry });
 }
 
 function accessOn(
