@@ -14,6 +14,7 @@ import { rebuildWork } from '../admin/rebuild.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { indexEventWork } from '../events/index-event-work.ts';
+import { holdCountWork } from '../holds/hold-count.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import { erasureWork } from '../redaction/erasure-work.ts';
@@ -162,11 +163,12 @@ function workersOn(
   const { storage, signing, checkpointer, sequencer, access } = store;
   const { work, index, tree: trees, log, removal, violations } = storage;
   const removing = { log, removal, trees, checkpointer, violations, index };
-  const { change, tenants, erasures } = access;
+  const { change, tenants, erasures, holds } = access;
   const erasing = { ...removing, sequencer, change, tenants, erasures, clock, nextId, telemetry };
   const kinds = [
     rebuildWork(index, { work, clock }),
     indexEventWork(index),
+    holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
     redactionWork(removing),
     erasureWork({ ...erasing, uuid: () => random.uuid() }),

@@ -170,9 +170,15 @@ export const TABLES = {
   decisions: {
     of: 'Tenant',
     rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
-    not: 'which policies have decided about events; what they decided is in the events',
     key: ['tenant_id', 'decision'],
-    columns: { tenant_id: { type: 'text!' }, decision: { type: 'bigint!' }, body: { type: 'text!' } },
+    columns: {
+      tenant_id: tenantBy('the events of the tenant that refer to it'),
+      decision: { type: 'bigint!', evidence: 'the hash of the text' },
+      body: {
+        type: 'text!',
+        evidence: 'what the policies and settings in force decide about the events that refer to it',
+      },
+    },
   },
   contents: {
     of: 'Tenant',
@@ -211,9 +217,12 @@ export const TABLES = {
       sent_fingerprint: { type: 'bytea', not: REPEATS },
       expires_at_ms: {
         type: 'bigint',
-        not: 'when the content may be purged, which never happens without a notice',
+        evidence: 'when it was received, and the retention that the policies and settings in force decide',
       },
-      decision: { type: 'bigint', not: 'which policies have decided; what they decided is in the event' },
+      decision: {
+        type: 'bigint',
+        evidence: 'what the policies and settings in force decide about the event',
+      },
     },
   },
   // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.

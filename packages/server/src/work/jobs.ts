@@ -9,6 +9,7 @@ import type { RowsRequest } from '../paging.ts';
 /** The kinds of jobs; each has one handler. */
 export type JobKind =
   | 'Erasure'
+  | 'HoldCount'
   | 'IndexEvent'
   | 'Rebuild'
   | 'Redaction'

@@ -20,4 +20,7 @@ export interface RowContent {
   /** Undefined: it is whole. */
   readonly closed: Uint8Array | undefined;
   readonly isSealed: boolean;
+  readonly expiresAtMs: number | undefined;
+  /** The number of the text in `decisions`. */
+  readonly decision: number | undefined;
 }

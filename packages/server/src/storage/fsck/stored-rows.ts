@@ -33,6 +33,11 @@ export interface RecordVersion extends StoredRecord {
 
 export type RecordReference = Pick<RecordVersion, 'kind' | 'id' | 'version' | 'isPast'>;
 
+export interface DecisionRow {
+  readonly decision: number;
+  readonly body: string;
+}
+
 /** One of the logs of a tenant. */
 export interface LogOf<Tenant> {
   readonly tenant: Tenant;
@@ -101,6 +106,8 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
     after: RedactedEvent | undefined,
     limit: number,
   ): Awaitable<readonly RedactedEvent[]>;
+  /** At most `limit` texts that have decided about events, after a number, by number. */
+  decisions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly DecisionRow[]>;
   /** Throws EvidenceError if the store also keeps the end of the log elsewhere, and it differs. */
   requireEnd(tenant: Tenant, end: LogEnd): Awaitable<void>;
   /** Checks of the whole store, before all logs: each throws EvidenceError. */

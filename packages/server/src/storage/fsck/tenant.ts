@@ -4,6 +4,8 @@ import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tally
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import { awaited, type Resumable } from '../resumable.ts';
+import type { PastDecisions } from '../../policies/past-decisions.ts';
+import { DecisionCheck } from './decisions.ts';
 import { NotedDeletions, NotedRedactions } from './deletions.ts';
 import type { WalkResources } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
@@ -27,6 +29,7 @@ export interface TenantParts<Tenant> {
   readonly logOrigin: string;
   readonly keys: readonly TrustedKey[];
   readonly memory: Memory;
+  readonly newDecisions: () => PastDecisions;
 }
 
 export interface CheckedLog extends LogCounts {
@@ -62,7 +65,8 @@ export class TenantCheck<Tenant> {
     const records = new NotedRecords();
     const deletions = new NotedDeletions();
     const redactions = new NotedRedactions();
-    const parts = { resources, tree: store, streams, records, deletions, redactions, keys };
+    const decisions = new DecisionCheck(store, tenant, this.#parts.newDecisions());
+    const parts = { resources, tree: store, streams, records, deletions, redactions, decisions, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);
@@ -85,6 +89,7 @@ export class TenantCheck<Tenant> {
     if (resources.checks.has('streams')) yield* streams.end(nextIndex);
     if (resources.checks.has('deletions')) yield* this.#requireRemovals(tenant, deletions, redactions);
     if (resources.checks.has('records')) yield* this.#requireRecords(tenant, records);
+    if (resources.checks.has('decisions')) yield* decisions.end();
     if (resources.checks.has('heads')) yield* awaited(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
     return { streams: streams.count, named };

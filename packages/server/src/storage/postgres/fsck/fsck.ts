@@ -46,6 +46,10 @@ const REDACTIONS = statement(
    ORDER BY leaf_index, notice_index LIMIT $4`,
 );
 
+const DECISIONS = statement(
+  'SELECT decision, body FROM decisions WHERE tenant_id = $1 AND decision > $2 ORDER BY decision LIMIT $3',
+);
+
 /** All answers of `statements` must come from one state. */
 export async function checkDatabase(
   statements: Statements,
@@ -82,6 +86,11 @@ function rowsOf(statements: Statements): StoredRows<TenantId> {
       const from = [after?.index ?? FIRST_INTEGER, after?.noticeIndex ?? FIRST_INTEGER];
       return (await statements.query(REDACTIONS, [tenant, ...from, limit])).map(redactionRowIn);
     },
+    decisions: async (tenant, after, limit) =>
+      (await statements.query(DECISIONS, [tenant, after ?? FIRST_INTEGER, limit])).map((row) => ({
+        decision: numberOf(row, 'decision'),
+        body: textIn(row, 'body'),
+      })),
     requireEnd: (tenant, end) => requireHead(statements, tenant, end),
     ofTheWhole: [{ check: 'schema', look: () => requireSchema(statements) }],
     requireKnownTenants: () => requireKnownTenants(statements),
