@@ -60,6 +60,21 @@ test('only the named fields go, and a subject or a field that is none is refused
   assert.equal((await ask('GET', '/erasures/01KE0000000000000000000099')).status, 404);
 });
 
+test('what a hold keeps is counted and left, and how far it came is in the log', async (t) => {
+  const { ask, sent } = await startRedacting(t);
+  const actor = { actorType: 'User', userId: PERSON };
+  const [free, held] = [await sent({ actor }), await sent({ actor, payload: { iban: 'kept' } })];
+  const hold = { name: 'court', reason: 'a case', conditions: { 'payload.iban': 'kept' } };
+  assert.equal((await ask('POST', '/legal-holds', hold)).status, 201);
+  const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+  const { body: erasure } = await ask('GET', path);
+  assert.deepEqual([erasure.status, erasure.matchedEvents, erasure.erasedEvents], ['Processing', 2, 1]);
+  assert.equal((await ask('GET', `/audit-events/${free}`)).body.actor.userId, undefined);
+  assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, PERSON);
+});
+
 test('where the tenant wants four eyes, another caller confirms, and once is enough', async (t) => {
   const { ask, sent, secondCaller } = await startRedacting(t);
   const actor = { actorType: 'User', userId: PERSON };

@@ -109,8 +109,7 @@ test('a repeat under the same key gets the first answer, and a hold keeps the ev
   const once = () => ask('POST', `/audit-events/${one}/redact`, request, { 'Idempotency-Key': 'once' });
   const [first, second] = [await once(), await once()];
   assert.deepEqual([first.status, second.status, second.body], [200, 200, first.body]);
-  const { status } = await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' });
-  if (status === 404) return t.skip('holds cannot be placed yet');
+  assert.equal((await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' })).status, 201);
   const held = await ask('POST', `/audit-events/${two}/redact`, request);
   assert.deepEqual([held.status, held.body.error.code], [409, 'LEGAL_HOLD_ACTIVE']);
 });

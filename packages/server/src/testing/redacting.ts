@@ -2,14 +2,25 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AuditEvent, Erasure, ErrorBody, SearchAnswer } from '@tallystick/contract';
 import { callerOf, PLATFORM_KEY, WITH_PLATFORM_KEY } from './admin-caller.ts';
 import { ask as askOf, type Told } from './ask.ts';
 import { EVENT } from './bound-operations.ts';
 import { startTestApp } from './test-app.ts';
 
-/** The answer to any request; a test knows which. */
-// biome-ignore lint/suspicious/noExplicitAny: answers of many operations
-export type AnyTold = Told<any>;
+/** The answer to any request is one of these; a test knows which. */
+export type AnyBody = Omit<Required<AuditEvent>, 'kind'> &
+  Omit<Required<Erasure>, 'status'> &
+  Required<SearchAnswer> &
+  ErrorBody & {
+    readonly kind: string;
+    readonly status: string;
+    readonly fields: string[];
+    readonly operationId: string;
+    readonly data: AuditEvent[];
+    readonly pagination: { readonly total: number };
+  };
+export type AnyTold = Told<AnyBody>;
 export type Ask = (
   method: string,
   path: string,
