@@ -46,6 +46,7 @@ const NOUNS = [
   'streams',
   'policies',
   'holds',
+  'redaction',
   'alerts',
   'exports',
   'webhooks',

@@ -75,6 +75,7 @@ type OperationsOf<Word extends string> = Pick<Operations, Extract<OperationName,
 export interface OperationParts {
   readonly health: Health;
   readonly events?: OperationsOf<'events'> & Pick<Operations, 'streams.listEvents'>;
+  readonly erasures?: OperationsOf<'erasures'>;
   readonly streams?: Omit<OperationsOf<'streams' | 'checkpoints' | 'log'>, 'streams.listEvents'>;
   readonly apiKeys?: OperationsOf<'apiKeys'>;
   readonly tenants?: OperationsOf<'tenants'>;
@@ -88,6 +89,7 @@ export interface OperationParts {
 export function bindOperations({ health, ...parts }: OperationParts): Operations {
   const operations: Operations = {
     ...parts.events,
+    ...parts.erasures,
     ...parts.streams,
     ...parts.apiKeys,
     ...parts.tenants,

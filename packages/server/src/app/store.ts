@@ -17,6 +17,8 @@ import { indexEventWork } from '../events/index-event-work.ts';
 import { holdCountWork } from '../holds/hold-count.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
+import { erasureWork } from '../redaction/erasure-work.ts';
+import { redactionWork } from '../redaction/finish-redactions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
@@ -147,7 +149,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    workers: workersOn(storage, signing, access.access, surroundings),
+    workers: workersOn({ storage, signing, checkpointer, sequencer, access: access.access }, surroundings),
     membership,
     steadyNowMs,
   };
@@ -155,18 +157,23 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 
 /** Every kind of job with its handler. */
 function workersOn(
-  { work: store, index, log, tree: trees }: LateStorage,
-  signing: Signing,
-  { holds }: Access,
-  { clock, random, telemetry }: Surroundings,
+  store: Pick<Store, 'storage' | 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  { clock, random, telemetry, nextId }: Surroundings,
 ): Workers {
+  const { storage, signing, checkpointer, sequencer, access } = store;
+  const { work, index, tree: trees, log, removal, violations } = storage;
+  const removing = { log, removal, trees, checkpointer, violations, index };
+  const { change, tenants, erasures, holds } = access;
+  const erasing = { ...removing, sequencer, change, tenants, erasures, clock, nextId, telemetry };
   const kinds = [
-    rebuildWork(index, { work: store, clock }),
+    rebuildWork(index, { work, clock }),
     indexEventWork(index),
     holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
+    redactionWork(removing),
+    erasureWork({ ...erasing, uuid: () => random.uuid() }),
   ];
-  return createWorkers({ store, kinds, clock, random, telemetry });
+  return createWorkers({ store: work, kinds, clock, random, telemetry });
 }
 
 function accessOn(

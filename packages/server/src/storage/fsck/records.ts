@@ -111,6 +111,16 @@ interface Said {
   readonly commitment: string;
 }
 
+/** Which records the acts of kind 9 are about, where they are not about keys. */
+const RECORDS_BY_ACT: Readonly<Record<string, RecordKind>> = {
+  ErasureRequested: 'Erasure',
+  ErasureConfirmed: 'Erasure',
+  ErasureHeld: 'Erasure',
+  ErasureCompleted: 'Erasure',
+  RedactionRequested: 'PendingRedaction',
+  RedactionConfirmed: 'PendingRedaction',
+};
+
 /** Undefined for a notice that names no record. */
 function saidIn({ kind, payload }: Notice): Said | undefined {
   if (kind === KINDS.policyChange)
@@ -121,7 +131,8 @@ function saidIn({ kind, payload }: Notice): Said | undefined {
   if (kind === KINDS.legalHold) return { kind: 'LegalHold', id: payload.holdId, commitment };
   const [id] = payload.subjectIds;
   // Without a subject it concerns the tenant itself.
-  return id === undefined ? { kind: 'Tenant', id: '', commitment } : { kind: 'ApiKey', id, commitment };
+  if (id === undefined) return { kind: 'Tenant', id: '', commitment };
+  return { kind: RECORDS_BY_ACT[payload.act] ?? 'ApiKey', id, commitment };
 }
 
 /** Whether the columns match the body. */

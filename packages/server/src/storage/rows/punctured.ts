@@ -10,7 +10,6 @@
 import {
   byTag,
   canonicalJson,
-  type ClosedUnit,
   commitmentOf,
   decodeEntry,
   EvidenceError,
@@ -101,14 +100,7 @@ function closedText(units: DeletedUnits): string {
 /** The event as it is kept: what is left open, what is deleted closed. Throws EvidenceError for what is no such content. */
 export function shownUnits(columns: UnitColumns): ShownEvent {
   const texts = [decoded(columns.text1), decoded(columns.text2)] as const;
-  const [open1, open2] = openTexts(texts, saltsIn(columns));
-  const closed = deletedIn(columns.closed);
-  const withClosed = (group: ShownEvent[number], deleted: readonly DeletedUnit[]) => {
-    if (deleted.length === 0 || !('units' in group)) return group;
-    const units = deleted.map(({ path, commitment }): ClosedUnit => ({ tag: tagOf(path), commitment }));
-    return { units: byTag([...group.units, ...units]) };
-  };
-  return [withClosed(open1, closed[0]), withClosed(open2, closed[1])];
+  return openTexts(texts, saltsIn(columns), deletedIn(columns.closed));
 }
 
 /** The salts of the units that are left, by group. */
