@@ -8,7 +8,7 @@ import type { TreesWith } from '../streams/tree.ts';
 import type { Purge } from './rows/purge-notice.ts';
 
 /** The part that each backend implements. */
-export interface RemovalTables extends Pick<RemovalStore, 'deletions' | 'countContents'> {
+export interface RemovalTables extends Omit<RemovalStore, 'deleteContents'> {
   /** Undefined unless there is a purge notice at this index that matches its hash. */
   purge(tenant: TenantId, noticeIndex: number): Promise<Purge | undefined>;
   /** Deletes the content of all events in the spans, in one commit. */
@@ -22,7 +22,7 @@ const COUNTED = 50_000;
 
 export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): RemovalStore {
   return {
-    deletions: tables.deletions,
+    ...tables,
     async countContents(tenant, spans) {
       let count = 0;
       for (let from: number | undefined = 0; from !== undefined; ) {

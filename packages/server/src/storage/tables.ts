@@ -125,7 +125,13 @@ export const TABLES = {
   },
   streams: {
     of: 'Tenant',
-    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    rights: {
+      Writer: ADD,
+      Reader: READ,
+      Projector: READ,
+      Retention: ['SELECT', 'UPDATE (purged_at_ms)'],
+      Verifier: READ,
+    },
     key: ['tenant_id', 'first_index'],
     unique: ['tenant_id, first_index', 'tenant_id, stream_id'],
     place: 'first_index',
@@ -136,6 +142,10 @@ export const TABLES = {
       created_at_ms: {
         type: 'bigint!',
         evidence: 'when the seal notice before it, or the first entry, was received',
+      },
+      purged_at_ms: {
+        type: 'bigint',
+        not: 'when no event in it had content any more, which the contents themselves show',
       },
     },
   },

@@ -5,6 +5,7 @@ import { epochClaims } from './epochs.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
+import { expiryClaims } from './expiry.ts';
 import { followClaims } from './follows.ts';
 import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
@@ -37,6 +38,7 @@ export const ALL_CLAIMS = [
   streamReadClaims,
   epochClaims,
   removalClaims,
+  expiryClaims,
   workClaims,
   workTurnClaims,
   followClaims,

@@ -387,4 +387,6 @@ export const MIGRATIONS: readonly Migration[] = [
   () => decisions(TENANT),
   // What rules have found in events, and what they count.
   () => violationTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
+  // When a sweep found that no event in it has content any more.
+  () => ['ALTER TABLE streams ADD COLUMN purged_at_ms bigint'],
 ];

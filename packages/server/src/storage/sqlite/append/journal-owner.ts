@@ -14,7 +14,8 @@ import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts'
 import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
 import { inTransaction, openJournal, PAGE_BYTES } from '../connection/database.ts';
-import { deleteContents } from '../log/deletions.ts';
+import { freePages } from '../connection/free-pages.ts';
+import { deleteContents, markPurged } from '../log/deletions.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
 import { readInstallation, settleSigner } from '../connection/meta.ts';
@@ -98,6 +99,14 @@ export class JournalOwner implements Disposable {
 
   deleteContents(tenant: TenantId, spans: readonly IndexSpan[]): void {
     this.#orOpenAnew(({ db }) => inTransaction(db, () => deleteContents(db, tenant, spans)));
+  }
+
+  markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): void {
+    this.#orOpenAnew(({ db }) => markPurged(db, tenant, streamFirstIndex, nowMs));
+  }
+
+  reclaimSpace(): boolean {
+    return this.#orOpenAnew(({ db }) => freePages(db));
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {
