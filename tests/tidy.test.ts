@@ -45,6 +45,7 @@ const NOUNS = [
   'events',
   'streams',
   'policies',
+  'holds',
   'alerts',
   'exports',
   'webhooks',

@@ -2,6 +2,7 @@
 
 import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';
+import { holdClaims } from './holds.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
@@ -39,6 +40,7 @@ export const ALL_CLAIMS = [
   epochClaims,
   removalClaims,
   expiryClaims,
+  holdClaims,
   workClaims,
   workTurnClaims,
   followClaims,

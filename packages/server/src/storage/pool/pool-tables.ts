@@ -48,6 +48,8 @@ export interface PoolTables<H extends Head = Head> {
   recordVersion(head: H, record: StoredRecord): number;
   /** Whether another record of its kind has its unique name. */
   isNameTaken(head: H, record: StoredRecord): boolean;
+  /** A text that is another one after every change of what holds events: see `AppendRequest`. */
+  holdsAsOf(head: H): string;
   /** Whether a part of the span was removed under an earlier notice. Called only for requests with a purge notice. */
   isDeletedIn(head: H, span: IndexSpan): boolean;
   putEntry(head: H, entry: NewEntry): void;

@@ -3,7 +3,7 @@
 
 import { ok as assert } from 'node:assert/strict';
 import { EvidenceError, KINDS } from '@tallystick/evidence';
-import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
+import type { ChangeRefusal } from '../../records/records.ts';
 import { isRepeat, type RepeatClearance, UNCLASSIFIED } from '../../repeats.ts';
 import type {
   AppendOutcome,
@@ -52,7 +52,7 @@ export class PoolWriter<H extends Head> {
     const { once } = request;
     const answered = this.#answer(head, once, request.clearance, given.now);
     if (answered !== undefined) return answered;
-    const refused = this.#refusalOf(head, request.records);
+    const refused = this.#refusalOf(head, request);
     if (refused !== undefined) return refused;
     const spans = this.#purgedBy(request, head);
     if (spans instanceof Error) return { status: 'Faulty', error: spans };
@@ -73,8 +73,10 @@ export class PoolWriter<H extends Head> {
     return { status: 'Done', outcomes };
   }
 
-  /** Why these cannot replace the stored records. Each is a different record. */
-  #refusalOf(head: H, records: readonly StoredRecord[]): ChangeRefusal | undefined {
+  /** Its records are each a different one. */
+  #refusalOf(head: H, { records, holdsAsOf }: PooledRequest): ChangeRefusal | undefined {
+    if (holdsAsOf !== undefined && holdsAsOf !== this.#tables.holdsAsOf(head))
+      return { status: 'HoldsChanged' };
     for (const record of records) {
       const version = this.#tables.recordVersion(head, record);
       if (version !== record.version - 1) return { status: 'Stale', id: record.id, version };

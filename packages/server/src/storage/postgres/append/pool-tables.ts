@@ -51,7 +51,8 @@ const EVENTS: TenantsStatement = {
   ofOne: statement(eventsBy(`JOIN entries ON ${BY_ID} AND entries.tenant_id = $3`)),
 };
 
-export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'>;
+export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'> &
+  Partial<Pick<PooledRequest, 'holdsAsOf'>>;
 
 export class PostgresPoolTables implements PoolTables {
   readonly #locked: LockedHeads;
@@ -89,6 +90,10 @@ export class PostgresPoolTables implements PoolTables {
       this.#records.load(
         transaction,
         locked.flatMap(({ records }) => records),
+      ),
+      this.#records.loadHolds(
+        transaction,
+        locked.filter(({ holdsAsOf }) => holdsAsOf !== undefined).map(({ tenant }) => tenant),
       ),
       ...locked.flatMap(({ tenant, drafts }) =>
         drafts.filter(isPurge).map((notice) => this.#loadDeletions(transaction, tenant, notice)),
@@ -158,6 +163,10 @@ export class PostgresPoolTables implements PoolTables {
 
   isNameTaken(_: Head, record: StoredRecord): boolean {
     return this.#records.isNameTaken(record);
+  }
+
+  holdsAsOf({ tenantId }: Head): string {
+    return this.#records.holdsAsOf(tenantId);
   }
 
   putJob({ tenantId: tenant }: Head, job: CausedJob): void {

@@ -91,6 +91,10 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return this.#records.isNameTaken(tenant, record);
   }
 
+  holdsAsOf({ tenant }: NumberedHead): string {
+    return this.#records.holdsAsOf(tenant);
+  }
+
   putRecord({ tenant }: NumberedHead, record: StoredRecord): void {
     this.#records.put(tenant, record);
   }
