@@ -16,6 +16,7 @@ import { createRules } from '../gateway/validate.ts';
 import { messageFor } from '../gateway/violations.ts';
 import { createViolationOperations } from '../alerts/violation-operations.ts';
 import { createPolicyOperations } from '../policies/policy-operations.ts';
+import { createRetentionOperations } from '../retention/preview.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -45,6 +46,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     apiKeys: keyOperations(store, reading, surroundings),
     tenants: tenantOperations(store, reading, surroundings),
     policies: policyOperations(store, reading, surroundings),
+    retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     violations: createViolationOperations({ ...reading, violations: store.storage.violations }),
     admin: adminOperations(store, reading, surroundings),
   };

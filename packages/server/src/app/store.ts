@@ -18,6 +18,7 @@ import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
+import { createSweeping, type Sweeping } from './sweeping.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
@@ -61,7 +62,7 @@ import type { Overrides, Surroundings } from './surroundings.ts';
 /** Appending counts as busy for this long after a pool had to wait for the previous one. */
 const PRESSED_MS = 100;
 
-export interface Store extends Followers {
+export interface Store extends Followers, Sweeping {
   readonly storage: LateStorage;
   readonly anchor: LateAnchor;
   readonly signing: Signing;
@@ -132,6 +133,9 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
+  const removing = { storage, checkpointer, sequencer, tenants: access.access.tenants };
+  const sweeping = createSweeping({ ...removing, wake: () => workers.wake('Purge') }, surroundings);
+  const workers = workersOn(storage, signing, sweeping, surroundings);
   function onNews(news: News | 'Gained'): void {
     if (news === 'Appended' || news === 'Gained') wakeFollowers();
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
@@ -146,7 +150,8 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    workers: workersOn(storage, signing, surroundings),
+    ...sweeping,
+    workers,
     membership,
     steadyNowMs,
   };
@@ -156,12 +161,14 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 function workersOn(
   { work: store, index, tree: trees }: LateStorage,
   signing: Signing,
+  { purging }: Sweeping,
   { clock, random, telemetry }: Surroundings,
 ): Workers {
   const kinds = [
     rebuildWork(index, { work: store, clock }),
     indexEventWork(index),
     verificationWork({ trees, signing, telemetry }),
+    purging,
   ];
   return createWorkers({ store, kinds, clock, random, telemetry });
 }

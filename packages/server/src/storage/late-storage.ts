@@ -7,6 +7,7 @@ import type { Storage } from './storage.ts';
 type LatePort =
   | 'log'
   | 'tree'
+  | 'removal'
   | 'tenants'
   | 'records'
   | 'keyUses'
@@ -32,6 +33,7 @@ export function createLateStorage(): LateStorage {
     },
     log: port('log', { forTenant: failAtOnce }),
     tree: port('tree'),
+    removal: port('removal'),
     tenants: port('tenants'),
     records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),
     keyUses: port('keyUses'),

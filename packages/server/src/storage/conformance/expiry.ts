@@ -63,6 +63,10 @@ export const expiryClaims: Claims = {
     ]);
     const later = NOW_MS + 41 * 86_400_000;
     assert.deepEqual((await expired(0, 100, later)).at(-1), { ...span(7, 9), decidedBy: one });
+    const bounds = await storage.removal.expirySpan('acme', NOW_MS + 2000);
+    assert.ok(bounds !== undefined && bounds.firstIndex === 0 && bounds.endIndex >= 8);
+    assert.equal(await storage.removal.expirySpan('other', later), undefined);
+    assert.equal(await storage.removal.expirySpan('nobody', later), undefined);
     assert.deepEqual(await storage.removal.expired('nobody', span(0, 100), later), []);
     assert.deepEqual(await allDue(storage, NOW_MS + 1999), []);
     const due = { tenant: 'acme', streamFirstIndex: 0 };

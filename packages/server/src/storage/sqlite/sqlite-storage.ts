@@ -85,6 +85,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
         deleteContents: journal.owner.deleteContents,
         nowMs: async () => undefined,
         dueStreams: journal.log.dueStreams,
+        expirySpan: journal.log.expirySpan,
         expired: journal.log.expired,
         markPurged: journal.owner.markPurged,
         reclaimSpace: () => journal.owner.reclaimSpace(),

@@ -44,6 +44,8 @@ export interface RemovalStore {
   nowMs(): Promise<number | undefined>;
   /** A portion of the streams with content that expired by `untilMs`, in the logs that this node looks after. */
   dueStreams(untilMs: number, from: string | undefined): Promise<DuePortion>;
+  /** Outside of this span nothing of the tenant's log expires by `untilMs`; undefined: nothing does. */
+  expirySpan(tenant: TenantId, untilMs: number): Promise<IndexSpan | undefined>;
   /**
    * What of a span expired by `untilMs` and is still there, in order, also if a notice names it already. One statement looks
    * at the whole span, so spans are limited to `EXPIRY_SPAN`.

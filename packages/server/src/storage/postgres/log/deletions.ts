@@ -121,6 +121,7 @@ export function removalTables(database: Database, held: HeldShares): RemovalTabl
   return {
     nowMs: () => contents.nowMs(),
     dueStreams: (untilMs, from) => contents.dueStreams(untilMs, from),
+    expirySpan: (tenant, untilMs) => contents.expirySpan(tenant, untilMs),
     expired: (tenant, span, untilMs) => contents.expired(tenant, span, untilMs),
     markPurged: (tenant, streamFirstIndex, nowMs) =>
       database.inTransaction(ofRetention([tenant]), async (transaction) => {

@@ -12,7 +12,7 @@ import {
 } from '../../../streams/removal/removal.ts';
 import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import { dueStreamsIn, expiredRunIn } from '../../rows/expired-run.ts';
-import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
+import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
 import { contentMonthOf } from '../schema/content-month.ts';
 import { readerOf } from '../tree/tree-tables.ts';
@@ -30,6 +30,10 @@ const MAY_BE_DUE = statement(
    FROM heads ${mayBeDue('ASC')} AS a ON true ${mayBeDue('DESC')} AS b ON true
    WHERE heads.tenant_id > $1 AND ($3::smallint[] IS NULL OR heads.share = ANY ($3))
    ORDER BY heads.tenant_id LIMIT ${LOOKED_AT_MAX}`,
+);
+const SPAN = statement(
+  `SELECT a.leaf_index AS first_index, b.leaf_index AS last_index
+   FROM heads ${mayBeDue('ASC')} AS a ON true ${mayBeDue('DESC')} AS b ON true WHERE heads.tenant_id = $1`,
 );
 const EXPIRED = `contents.tenant_id = $1 AND content_month BETWEEN 1 AND $5
   AND leaf_index >= $2 AND leaf_index < $3 AND expires_at_ms <= $4`;
@@ -68,13 +72,17 @@ export class ExpiredContents {
     const rows = await this.#database.read(ALL_TENANTS, MAY_BE_DUE, [from, month, this.#held.list()]);
     const found: DueStream[] = [];
     for (const row of rows) {
-      const firstIndex = numberOrNone(row, 'first_index');
-      if (firstIndex === undefined) continue;
-      const span = { firstIndex, endIndex: numberOf(row, 'last_index') + 1 };
+      const span = spanIn(row);
+      if (span === undefined) continue;
       found.push(...(await this.#dueIn(textIn(row, 'tenant_id'), span, untilMs)));
     }
     const next = rows.length < LOOKED_AT_MAX ? undefined : textIn(rows.at(-1), 'tenant_id');
     return { due: dueStreamsIn(found), next };
+  }
+
+  async expirySpan(tenant: TenantId, untilMs: number): Promise<IndexSpan | undefined> {
+    const [row] = await this.#database.read(readerOf(tenant), SPAN, [tenant, contentMonthOf(untilMs)]);
+    return row && spanIn(row);
   }
 
   async expired(
@@ -98,4 +106,9 @@ export class ExpiredContents {
     }
     return dueStreamsIn(found);
   }
+}
+
+function spanIn(row: Row): IndexSpan | undefined {
+  const firstIndex = numberOrNone(row, 'first_index');
+  return firstIndex === undefined ? undefined : { firstIndex, endIndex: numberOf(row, 'last_index') + 1 };
 }

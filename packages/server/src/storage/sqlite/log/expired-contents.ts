@@ -7,10 +7,15 @@ import { dueStreamsIn, expiredRunIn } from '../../rows/expired-run.ts';
 
 /** Read by one statement, in some ten milliseconds. */
 const LOOKED_AT_MAX = 5000;
+/** To look at so many takes as long as a portion of the log. */
+const FEW = 20_000;
 
 export class ExpiredContents {
   readonly #due: StatementSync;
   readonly #expired: StatementSync;
+  readonly #few: StatementSync;
+  readonly #fewSpan: StatementSync;
+  readonly #last: StatementSync;
 
   constructor(db: DatabaseSync) {
     // Behind the pair (?2, ?3). The LEFT JOIN keeps a content without an entry, so that the walk gets beyond it.
@@ -32,6 +37,26 @@ export class ExpiredContents {
          WHERE entries.tenant = ?1 AND leaf_index >= ?2 AND leaf_index < ?3 AND expires_at_ms <= ?4) AS run
        GROUP BY decision, nth ORDER BY first_index`,
     );
+    this.#few = db.prepare(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM contents WHERE expires_at_ms <= ? LIMIT ${FEW})`,
+    );
+    this.#fewSpan = db.prepare(
+      `SELECT min(leaf_index) AS first_index, max(leaf_index) AS last_index
+       FROM contents INDEXED BY contents_by_expiry CROSS JOIN entries ON entries.id = contents.id
+       WHERE entries.tenant = ?1 AND expires_at_ms <= ?2`,
+    );
+    this.#last = db.prepare(
+      'SELECT 0 AS first_index, max(leaf_index) AS last_index FROM entries WHERE tenant = ?',
+    );
+  }
+
+  /** If few of all logs have expired, these are looked at; else the span is the whole log. */
+  expirySpan(tenant: number, untilMs: number): IndexSpan | undefined {
+    const areFew = numberOf(this.#few.get(untilMs), 'count') < FEW;
+    const row = areFew ? this.#fewSpan.get(tenant, untilMs) : this.#last.get(tenant);
+    const lastIndex = numberOrNone(row!, 'last_index');
+    if (lastIndex === undefined) return undefined;
+    return { firstIndex: numberOf(row, 'first_index'), endIndex: lastIndex + 1 };
   }
 
   dueStreams(untilMs: number, from: string | undefined): DuePortion {

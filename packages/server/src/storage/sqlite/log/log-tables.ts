@@ -181,6 +181,11 @@ export class LogTables {
     return this.#expired.dueStreams(untilMs, from);
   }
 
+  expirySpan(tenantId: TenantId, untilMs: number): IndexSpan | undefined {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? undefined : this.#expired.expirySpan(tenant, untilMs);
+  }
+
   expired(tenantId: TenantId, span: IndexSpan, untilMs: number): ExpiredRun[] {
     const tenant = this.#numberOf(tenantId);
     return tenant === undefined ? [] : this.#expired.expired(tenant, span, untilMs);
