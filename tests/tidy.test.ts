@@ -46,6 +46,7 @@ const NOUNS = [
   'streams',
   'policies',
   'holds',
+  'retention',
   'alerts',
   'exports',
   'webhooks',

@@ -133,9 +133,6 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
-  const removing = { storage, checkpointer, sequencer, tenants: access.access.tenants };
-  const sweeping = createSweeping({ ...removing, wake: () => workers.wake('Purge') }, surroundings);
-  const workers = workersOn(storage, signing, sweeping, surroundings);
   function onNews(news: News | 'Gained'): void {
     if (news === 'Appended' || news === 'Gained') wakeFollowers();
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
@@ -150,27 +147,30 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    ...sweeping,
-    workers,
+    ...workOn(storage, { signing, checkpointer, sequencer, ...access }, surroundings),
     membership,
     steadyNowMs,
   };
 }
 
-/** Every kind of job with its handler. */
-function workersOn(
-  { work: store, index, tree: trees }: LateStorage,
-  signing: Signing,
-  { purging }: Sweeping,
-  { clock, random, telemetry }: Surroundings,
-): Workers {
+/** Every kind of job with its handler, and the loop that looks for content to remove. */
+function workOn(
+  storage: LateStorage,
+  { signing, access, ...log }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  surroundings: Surroundings,
+): Pick<Store, 'workers'> & Sweeping {
+  const { work: store, index, tree: trees } = storage;
+  const { clock, random, telemetry } = surroundings;
+  const wake = () => workers.wake('Purge');
+  const sweeping = createSweeping({ storage, ...log, tenants: access.tenants, wake }, surroundings);
   const kinds = [
     rebuildWork(index, { work: store, clock }),
     indexEventWork(index),
     verificationWork({ trees, signing, telemetry }),
-    purging,
+    sweeping.purging,
   ];
-  return createWorkers({ store, kinds, clock, random, telemetry });
+  const workers = createWorkers({ store, kinds, clock, random, telemetry });
+  return { ...sweeping, workers };
 }
 
 function accessOn(

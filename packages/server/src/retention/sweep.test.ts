@@ -146,11 +146,8 @@ for (const [backend, settingsOf] of Object.entries(BACKENDS))
       });
       const far = await preview(`?until=${at(366 * 8)}`);
       assert.deepEqual(
-        far.byPolicy.map(({ policyId: id, events }) => [id, events]).toSorted(),
-        [
-          [policyId, 3],
-          [undefined, 3],
-        ].toSorted(),
+        new Set(far.byPolicy.map(({ policyId: id, events }) => `${id} ${events}`)),
+        new Set([`${policyId} 3`, 'undefined 3']),
       );
       await tenant.put(
         'Retention',

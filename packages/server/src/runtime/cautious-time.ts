@@ -6,23 +6,24 @@ import type { Clock } from './clock.ts';
 
 const BELIEVED_AFTER_NS = 86_400e9;
 
-interface Sample {
-  readonly atNs: number;
-  /** By how much the wall clock is ahead of the monotonic one. */
-  readonly aheadMs: number;
+/** Since a moment, the wall clock was ahead of the monotonic one by at least this. */
+interface Lead {
+  readonly sinceNs: number;
+  readonly leadMs: number;
 }
 
 /** Jumps are noticed when it is asked; ask it often. */
 export function createCautiousTime(clock: Pick<Clock, 'now' | 'monotonicNs'>): () => number {
-  // Each is ahead of those before it: of earlier ones only the least count.
-  let samples: Sample[] = [];
+  // In order of both.
+  const leads: Lead[] = [];
   return () => {
-    const atNs = clock.monotonicNs();
-    const monotonicMs = Math.floor(atNs / 1e6);
-    const aheadMs = clock.now() - monotonicMs;
-    samples = [...samples.filter((each) => each.aheadMs < aheadMs), { atNs, aheadMs }];
-    // One is outdated once the next one is old enough: it has lasted since then.
-    while (samples.length > 1 && atNs - samples[1]!.atNs >= BELIEVED_AFTER_NS) samples.shift();
-    return monotonicMs + samples[0]!.aheadMs;
+    const nowNs = clock.monotonicNs();
+    const monotonicMs = Math.floor(nowNs / 1e6);
+    const leadMs = clock.now() - monotonicMs;
+    let sinceNs = nowNs;
+    while (leads.length > 0 && leads.at(-1)!.leadMs >= leadMs) ({ sinceNs } = leads.pop()!);
+    leads.push({ sinceNs, leadMs });
+    while (leads.length > 1 && nowNs - leads[1]!.sinceNs >= BELIEVED_AFTER_NS) leads.shift();
+    return monotonicMs + leads[0]!.leadMs;
   };
 }

@@ -3,13 +3,7 @@
 // kept up to date by every append.
 
 import type { TenantId } from '@tallystick/contract';
-import {
-  type DuePortion,
-  type DueStream,
-  EXPIRY_SPAN,
-  type ExpiredRun,
-  type IndexSpan,
-} from '../../../streams/removal/removal.ts';
+import type { DuePortion, DueStream, ExpiredRun, IndexSpan } from '../../../streams/removal/removal.ts';
 import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import { dueStreamsIn, expiredRunIn } from '../../rows/expired-run.ts';
 import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
@@ -18,6 +12,8 @@ import { contentMonthOf } from '../schema/content-month.ts';
 import { readerOf } from '../tree/tree-tables.ts';
 
 const LOOKED_AT_MAX = 200;
+/** The entries of one statement. */
+const PORTION = 20_000;
 
 const NOW = statement('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now');
 
@@ -96,8 +92,8 @@ export class ExpiredContents {
 
   async #dueIn(tenant: TenantId, span: IndexSpan, untilMs: number): Promise<DueStream[]> {
     const found: DueStream[] = [];
-    for (let from = span.firstIndex; from < span.endIndex; from += EXPIRY_SPAN) {
-      const end = Math.min(span.endIndex, from + EXPIRY_SPAN);
+    for (let from = span.firstIndex; from < span.endIndex; from += PORTION) {
+      const end = Math.min(span.endIndex, from + PORTION);
       const values = [tenant, from, end, untilMs, contentMonthOf(untilMs)];
       for (const row of await this.#database.read(readerOf(tenant), DUE, values)) {
         const due = { firstIndex: numberOf(row, 'first_index'), endIndex: numberOf(row, 'end_index') };

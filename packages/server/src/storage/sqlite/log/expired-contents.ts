@@ -54,7 +54,7 @@ export class ExpiredContents {
   expirySpan(tenant: number, untilMs: number): IndexSpan | undefined {
     const areFew = numberOf(this.#few.get(untilMs), 'count') < FEW;
     const row = areFew ? this.#fewSpan.get(tenant, untilMs) : this.#last.get(tenant);
-    const lastIndex = numberOrNone(row!, 'last_index');
+    const lastIndex = numberOrNone(row ?? {}, 'last_index');
     if (lastIndex === undefined) return undefined;
     return { firstIndex: numberOf(row, 'first_index'), endIndex: lastIndex + 1 };
   }
