@@ -4,8 +4,8 @@
 
 import type { TenantId } from '@tallystick/contract';
 
-/** The number of entries that one statement looks at for expired content: some tens of milliseconds. */
-export const EXPIRY_SPAN = 20_000;
+/** The number of entries that one statement looks at for expired content: some ten milliseconds. */
+export const EXPIRY_SPAN = 5000;
 
 /** A part of a tenant's sequence; `endIndex` is exclusive. */
 export interface IndexSpan {

@@ -13,7 +13,7 @@ import { readerOf } from '../tree/tree-tables.ts';
 
 const LOOKED_AT_MAX = 200;
 /** The entries of one statement. */
-const PORTION = 20_000;
+const PORTION = 5000;
 
 const NOW = statement('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now');
 
