@@ -97,9 +97,9 @@ interface Probed {
 /** Sends an event and reads a page again and again, until the work is done. */
 async function probing(port: number, work: () => Promise<void>): Promise<Probed> {
   const [writes, reads]: [number[], number[]] = [[], []];
-  let isOver = false;
+  const over = new AbortController();
   const probe = async (took: number[], one: () => Promise<unknown>) => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const startedAt = performance.now();
       await one();
       took.push(performance.now() - startedAt);
@@ -113,7 +113,7 @@ async function probing(port: number, work: () => Promise<void>): Promise<Probed>
   const startedAt = performance.now();
   await work();
   const ms = performance.now() - startedAt;
-  isOver = true;
+  over.abort();
   await Promise.all(probes);
   return { ms, writes, reads };
 }

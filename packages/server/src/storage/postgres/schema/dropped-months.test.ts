@@ -58,7 +58,7 @@ for (const owner of ['superuser', 'plain owner'])
         )[0]!['size'],
       );
     const sizeBefore = await size();
-    const { reclaimSpace } = storage.removal;
+    const reclaimSpace = (ms: number) => storage.removal.reclaimSpace(ms);
     const deleteOf = (tenant: string) =>
       raw(url, `DELETE FROM tallystick.contents WHERE tenant_id = $1 AND content_month = $2`, [
         tenant,
