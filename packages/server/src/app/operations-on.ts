@@ -60,9 +60,16 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       change: store.access.change,
       wakeHoldCount: () => workers.wake('HoldCount'),
     }),
-    violations: createViolationOperations({ ...reading, violations: store.storage.violations }),
+    violations: violationOperations(store, reading, surroundings),
     admin: adminOperations(store, reading, surroundings),
   };
+}
+
+function violationOperations({ storage, sequencer }: Store, reading: Reading, surroundings: Surroundings) {
+  const { nextId, random, clock, telemetry } = surroundings;
+  const ids = { nextId, uuid: () => random.uuid() };
+  const { violations } = storage;
+  return createViolationOperations({ ...reading, violations, sequencer, clock, ids, telemetry });
 }
 
 type Reading = Omit<StreamsParts, 'clock'>;

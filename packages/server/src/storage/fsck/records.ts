@@ -90,7 +90,7 @@ export class NotedRecords {
     for (const [name, versions] of this.#noted) {
       // The current one before those of the past.
       // Of other kinds no past versions were kept before policies came: those that are there are compared, and none is missed.
-      const isWhole = name.startsWith(nameOf('Policy', ' ').trimEnd());
+      const isWhole = KEPT_WHOLE.some((kind) => name.startsWith(`${nameOf(kind, '')} `));
       const at = versions.findLastIndex(
         (noted, i) => noted !== undefined && (isWhole || i === versions.length - 1),
       );
@@ -101,6 +101,9 @@ export class NotedRecords {
     }
   }
 }
+
+/** The kinds of which every version is kept. */
+const KEPT_WHOLE: readonly RecordKind[] = ['LegalHold', 'Policy'];
 
 interface Said {
   readonly kind: string;
