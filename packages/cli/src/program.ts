@@ -11,6 +11,7 @@ import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { policiesCommand } from './commands/policies.ts';
 import { recoverCommand } from './commands/recover.ts';
+import { retentionCommand } from './commands/retention.ts';
 import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
@@ -31,6 +32,7 @@ export function makeProgram(): Command {
     tokenCommand(),
     searchCommand(),
     policiesCommand(),
+    retentionCommand(),
     verifyCommand(),
     bundleCommand(),
     witnessCommand(),
