@@ -47,6 +47,7 @@ const NOUNS = [
   'policies',
   'holds',
   'retention',
+  'redaction',
   'alerts',
   'exports',
   'webhooks',

@@ -7,6 +7,7 @@ import { backupCommand } from './commands/backup.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
 import { copyCommand } from './commands/copy.ts';
+import { holdsCommand } from './commands/holds.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { policiesCommand } from './commands/policies.ts';
@@ -33,6 +34,7 @@ export function makeProgram(): Command {
     searchCommand(),
     policiesCommand(),
     retentionCommand(),
+    holdsCommand(),
     verifyCommand(),
     bundleCommand(),
     witnessCommand(),

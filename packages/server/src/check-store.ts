@@ -12,6 +12,7 @@ import {
   parseNote,
   parseVerifierKey,
 } from '@tallystick/evidence';
+import { PastDecisions } from './policies/past-decisions.ts';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { hasAnchor } from './storage/anchor/files.ts';
@@ -67,6 +68,8 @@ export interface StoreTotals {
   readonly deleted: number;
   /** Entries whose content is gone, and no notice that was read explains it. */
   readonly unexplained: number;
+  /** Events of which it is not known what has decided when they expire. */
+  readonly undecided: number;
   readonly streams: number;
   readonly tiles: number;
   readonly checkpoints: number;
@@ -132,7 +135,7 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
       request.onProgress?.(progress);
       request.signal?.throwIfAborted();
     };
-    const checked = await fsck.checkDatabase(state, { keys, remembered, tenant }, onProgress);
+    const checked = await fsck.checkDatabase(state, { keys, remembered, newDecisions, tenant }, onProgress);
     const { faults, index } = request.isWithoutIndex
       ? notCompared(NOT_ASKED_FOR)
       : await indexFaults(checked.tenants, comparedIndex(state), onProgress);
@@ -183,6 +186,7 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<Checke
   const steps = checkJournal(db, {
     keys,
     remembered: { anchor: readingsOf(before, behind), seen },
+    newDecisions,
     tenant: request.tenant,
   });
   const report = await runInLots(steps, request);
@@ -235,6 +239,8 @@ async function comparedViews(
 function requireTenant(isThere: boolean, tenant: string | undefined): void {
   if (tenant !== undefined && !isThere) throw new StartError(`there is no tenant ${tenant}`);
 }
+
+const newDecisions = () => new PastDecisions();
 
 type Reading = AnchorSnapshots['history'] | EvidenceError;
 
@@ -291,6 +297,7 @@ function totalsOf({ tenants }: FsckReport): StoreTotals {
     values: sum('values'),
     deleted: sum('deleted'),
     unexplained: sum('unexplained'),
+    undecided: sum('undecided'),
     streams: tenants.reduce((total, { streams }) => total + streams, 0),
     tiles: sum('tiles'),
     checkpoints: sum('checkpoints'),

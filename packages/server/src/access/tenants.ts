@@ -75,7 +75,8 @@ export interface Tenants {
   count(states: readonly string[]): Promise<number>;
 }
 
-const USUAL: TenantSettings = {
+/** Of one whose settings nobody has changed. */
+export const USUAL_SETTINGS: TenantSettings = {
   tier: 'Standard',
   region: undefined,
   status: 'Active',
@@ -84,7 +85,7 @@ const USUAL: TenantSettings = {
   fourEyes: false,
 };
 
-const UNTRUSTED: TenantSettings = { ...USUAL, status: 'Suspended' };
+const UNTRUSTED: TenantSettings = { ...USUAL_SETTINGS, status: 'Suspended' };
 
 export function createTenants(
   store: TenantStore,
@@ -121,7 +122,7 @@ export function createTenants(
     if (genuine === undefined)
       return sameAsBefore({
         ...facts,
-        ...USUAL,
+        ...USUAL_SETTINGS,
         version,
         updatedAtMs: facts.createdAtMs,
         policies: active,
@@ -196,7 +197,7 @@ export function contentOf(settings: TenantSettings, updatedAtMs: number) {
 }
 
 /** Of a genuine record. */
-function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
+export function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
   // Written by `contentOf`.
   const content = parseJson(body) as ReturnType<typeof contentOf> & { region?: string };
   const { tier, state, defaultClassification, defaultRetention, fourEyes, region, updatedAtMs } = content;

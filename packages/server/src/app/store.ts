@@ -14,8 +14,11 @@ import { rebuildWork } from '../admin/rebuild.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { indexEventWork } from '../events/index-event-work.ts';
+import { holdCountWork } from '../holds/hold-count.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
+import { erasureWork } from '../redaction/erasure-work.ts';
+import { redactionWork } from '../redaction/finish-redactions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
 import { createSweeping, type Sweeping } from './sweeping.ts';
@@ -156,20 +159,27 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 /** Every kind of job with its handler, and the loop that looks for content to remove. */
 function workOn(
   storage: LateStorage,
-  { signing, access, ...log }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  parts: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
-  const { work: store, index, tree: trees } = storage;
-  const { clock, random, telemetry } = surroundings;
+  const { signing, access, checkpointer, sequencer } = parts;
+  const { work, index, tree: trees, log, removal, violations } = storage;
+  const { clock, random, telemetry, nextId } = surroundings;
+  const { change, tenants, erasures, holds } = access;
   const wake = () => workers.wake('Purge');
-  const sweeping = createSweeping({ storage, ...log, tenants: access.tenants, wake }, surroundings);
+  const sweeping = createSweeping({ storage, checkpointer, sequencer, tenants, wake }, surroundings);
+  const removing = { log, removal, trees, checkpointer, violations, index };
+  const erasing = { ...removing, sequencer, change, tenants, erasures, clock, nextId, telemetry };
   const kinds = [
-    rebuildWork(index, { work: store, clock }),
+    rebuildWork(index, { work, clock }),
     indexEventWork(index),
+    holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
     sweeping.purging,
+    redactionWork(removing),
+    erasureWork({ ...erasing, uuid: () => random.uuid() }),
   ];
-  const workers = createWorkers({ store, kinds, clock, random, telemetry });
+  const workers = createWorkers({ store: work, kinds, clock, random, telemetry });
   return { ...sweeping, workers };
 }
 

@@ -83,7 +83,7 @@ function shownTo(
   if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
   const withheld = event === undefined ? [] : foundIn(event, withheldFields);
   const isContentShown = extent === 'Whole' && withheld.every(({ steps }) => steps.length > 1);
-  const [facts, rest] = openTexts(content.texts, content.salts);
+  const [facts, rest] = openTexts(content.texts, content.salts, content.deleted);
   const shown: ShownEvent = [facts, isContentShown ? rest : { root: roots[1] }];
   return withheld.length === 0 ? shown : closeUnits(shown, (path) => holdsWithheld(withheld, path));
 }

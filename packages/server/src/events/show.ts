@@ -24,10 +24,12 @@ import {
 import type { Call } from '../call.ts';
 import { type HoldJudge, holdsSeenBy } from '../holds/hold-judge.ts';
 import { readDecidedBy } from '../policies/decided-by.ts';
+import type { EventFacts } from '../policies/event-facts.ts';
 import { contentSeen, type Sight, sightOf } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { contentIn } from './content-text.ts';
+import { redactionShown } from './redacted-at-rest.ts';
 import { storedFacts } from './facts.ts';
 import { readWritten } from '../written-json.ts';
 
@@ -88,12 +90,11 @@ export function showEvent(
     ...facts,
     ...(visibility.withheldFields.length === 0 ? rest : parsed(rest)),
   });
+  const redaction = redactionShown(seen.redaction, content.deletedPaths);
   const holdIds =
     holds.isEmpty || kind === 'Notice' ? [] : holds.holdingSeen(place.sequence, judged, seen.redaction);
-  return {
-    event: { ...place, ...seen, ...retentionOf(content, seen, holdIds.length > 0), integrity },
-    holdIds,
-  };
+  const retention = retentionOf(content, seen, holdIds.length > 0);
+  return { event: { ...place, ...seen, ...redaction, ...retention, integrity }, holdIds };
 }
 
 /** Fields are withheld in values, not in texts. */
@@ -130,6 +131,13 @@ export function readFacts([text]: StoredContent['texts'], column: Classification
     if (error instanceof EvidenceError) return { fault: error.message };
     throw error;
   }
+}
+
+/** The facts of an event for conditions; undefined for a notice, and where the content is gone or altered. */
+export function factsOf({ entry, content, classification }: StoredEvent): EventFacts | undefined {
+  if (content === undefined || !('texts' in content) || isNotice(decodeEntry(entry).kind)) return undefined;
+  const facts = readFacts(content.texts, classification);
+  return 'fault' in facts ? undefined : storedFacts(facts, content.texts[1]);
 }
 
 /** Content is removed under a notice alone. */

@@ -6,7 +6,7 @@ import type { TenantRecord } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
 import { type Condition, conditionsOf } from '../policies/condition.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
-import { enabledRules } from '../policies/policy.ts';
+import { enabledRules, type PolicyRecord } from '../policies/policy.ts';
 import { RuleSet } from '../policies/rule-set.ts';
 import { areSeen } from '../policies/seen-conditions.ts';
 import type { HoldRecord } from './hold.ts';
@@ -48,12 +48,17 @@ export function holdsOn(tenant: TenantRecord): HoldJudge {
 function compile(tenant: TenantRecord): HoldJudge {
   return tenant.isAltered === true
     ? UNKNOWN
-    : judgeOf([...tenant.holds.map(keeperOf), ...policyKeepers(tenant)]);
+    : judgeOf([...tenant.holds.map(keeperOf), ...policyKeepers(tenant.policies)]);
 }
 
 /** Of one hold, whatever its status. */
 export function judgeOfHold(hold: HoldRecord): HoldJudge {
   return judgeOf([keeperOf(hold)]);
+}
+
+/** Of the rules of one policy, if it is active. */
+export function judgeOfPolicy(policy: PolicyRecord): HoldJudge {
+  return judgeOf(policy.status === 'Active' ? policyKeepers([policy]) : []);
 }
 
 /** Stands for whatever hold there may be. */
@@ -94,7 +99,7 @@ function keeperOf({ holdId: id, range, conditions = {} }: HoldRecord): Keeper {
   return { id, range, conditions: conditionsOf({ conditions, ruleId: id }) };
 }
 
-function policyKeepers({ policies }: TenantRecord): Keeper[] {
+function policyKeepers(policies: readonly PolicyRecord[]): Keeper[] {
   return enabledRules(policies, 'Retention')
     .filter(({ effect }) => effect.legalHold === true)
     .map((rule) => ({ id: rule.policy.policyId, range: undefined, conditions: conditionsOf(rule) }));

@@ -6,8 +6,8 @@ import type { Storage } from './storage.ts';
 
 type LatePort =
   | 'log'
-  | 'tree'
   | 'removal'
+  | 'tree'
   | 'tenants'
   | 'records'
   | 'keyUses'
@@ -32,8 +32,8 @@ export function createLateStorage(): LateStorage {
       opened = storage;
     },
     log: port('log', { forTenant: failAtOnce }),
-    tree: port('tree'),
     removal: port('removal'),
+    tree: port('tree'),
     tenants: port('tenants'),
     records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),
     keyUses: port('keyUses'),

@@ -180,9 +180,15 @@ export const TABLES = {
   decisions: {
     of: 'Tenant',
     rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
-    not: 'which policies have decided about events; what they decided is in the events',
     key: ['tenant_id', 'decision'],
-    columns: { tenant_id: { type: 'text!' }, decision: { type: 'bigint!' }, body: { type: 'text!' } },
+    columns: {
+      tenant_id: tenantBy('the events of the tenant that refer to it'),
+      decision: { type: 'bigint!', evidence: 'the hash of the text' },
+      body: {
+        type: 'text!',
+        evidence: 'what the policies and settings in force decide about the events that refer to it',
+      },
+    },
   },
   contents: {
     of: 'Tenant',
@@ -190,7 +196,7 @@ export const TABLES = {
       Writer: ADD,
       Reader: READ,
       Projector: READ,
-      Retention: ['SELECT', 'DELETE'],
+      Retention: ['SELECT', 'DELETE', 'UPDATE (text1, text2, seeds, closed, sent_fingerprint)'],
       Verifier: READ,
     },
     key: ['tenant_id', 'leaf_index'],
@@ -213,13 +219,20 @@ export const TABLES = {
       text1: { type: 'bytea!', evidence: CONTENT_HASH },
       text2: { type: 'bytea!', evidence: CONTENT_HASH },
       seeds: { type: 'bytea!', evidence: CONTENT_HASH },
+      closed: {
+        type: 'bytea',
+        evidence: 'the content hash in the entry, and the redaction notices of the event',
+      },
       key_id: { type: 'text', evidence: 'must be null: nothing is sealed' },
       sent_fingerprint: { type: 'bytea', not: REPEATS },
       expires_at_ms: {
         type: 'bigint',
-        not: 'when the content may be purged, which never happens without a notice',
+        evidence: 'when it was received, and the retention that the policies and settings in force decide',
       },
-      decision: { type: 'bigint', not: 'which policies have decided; what they decided is in the event' },
+      decision: {
+        type: 'bigint',
+        evidence: 'what the policies and settings in force decide about the event',
+      },
     },
   },
   // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.
@@ -233,6 +246,18 @@ export const TABLES = {
       first_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
       end_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
       notice_index: { type: 'bigint!', evidence: 'the index of the purge notice' },
+    },
+  },
+  // The events that have lost single units, with their notices: as above.
+  redactions: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'leaf_index', 'notice_index'],
+    place: 'leaf_index',
+    columns: {
+      tenant_id: tenantBy('the log that the notice is in'),
+      leaf_index: { type: 'bigint!', evidence: 'the event that the redaction notice names' },
+      notice_index: { type: 'bigint!', evidence: 'the index of the redaction notice' },
     },
   },
   checkpoints: {

@@ -224,7 +224,13 @@ export interface StoredEvent {
 }
 
 export interface StoredContent {
+  /** Without the units that are deleted. */
   readonly texts: readonly [string, string];
+  /**
+   * The paths (RFC 6901) of units that notices of the log say are deleted, by the log's order of units. From the commit of
+   * such a notice on, no reader sees the value, even while it still exists. Undefined: there are none.
+   */
+  readonly deletedPaths?: readonly string[];
   readonly expiresAtMs: number | undefined;
   /** What has decided classification and retention; undefined: the tenant's settings. */
   readonly decidedBy: string | undefined;

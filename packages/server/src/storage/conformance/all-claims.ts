@@ -12,6 +12,7 @@ import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
 import { recordReadClaims } from './record-reads.ts';
 import { recordClaims } from './records.ts';
+import { redactionClaims } from './redaction.ts';
 import { removalClaims } from './removal.ts';
 import { sealRequestClaims } from './seal-requests.ts';
 import { streamReadClaims } from './stream-reads.ts';
@@ -40,6 +41,7 @@ export const ALL_CLAIMS = [
   epochClaims,
   removalClaims,
   expiryClaims,
+  redactionClaims,
   holdClaims,
   workClaims,
   workTurnClaims,

@@ -18,6 +18,8 @@ const CHECKS = [
   'heads',
   /** Records match the commitments in their notices. */
   'records',
+  /** Decisions about events, and when they expire, follow from settings and policies. */
+  'decisions',
   'tiles',
   'checkpoints',
   'anchor',

@@ -1,7 +1,7 @@
 // Compares the records of a tenant with the notices of its log: the newest notice of a record commits to its contents.
 
 import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@tallystick/evidence';
-import type { StoredRecord } from '../../records/records.ts';
+import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import { fault } from './store-fault.ts';
 
 interface Noted {
@@ -9,6 +9,15 @@ interface Noted {
   readonly commitment: string;
   /** The index of the notice in its log. */
   readonly index: number;
+}
+
+/** The version of a record that a notice tells of. */
+export interface NotedVersion {
+  readonly kind: string;
+  readonly id: string;
+  readonly version: number;
+  /** In base64. */
+  readonly commitment: string;
 }
 
 /** The commitments in the notices of a tenant's logs, by name of the record. */
@@ -19,9 +28,9 @@ export class NotedRecords {
   readonly #commitments = new Set<string>();
 
   /** Throws EvidenceError if a notice repeats an earlier commitment, which shows that a record was put back. */
-  notice(notice: Notice): void {
+  notice(notice: Notice): NotedVersion | undefined {
     const said = saidIn(notice);
-    if (said === undefined) return;
+    if (said === undefined) return undefined;
     const { kind, id, commitment } = said;
     if (this.#commitments.has(commitment))
       throw fault(
@@ -34,6 +43,7 @@ export class NotedRecords {
     const versions = this.#noted.get(name) ?? [];
     versions.push({ commitment, index: notice.index });
     this.#noted.set(name, versions);
+    return { ...said, version: versions.length };
   }
 
   /** Called once per record; throws EvidenceError. */
@@ -44,7 +54,7 @@ export class NotedRecords {
     if (noted === undefined)
       throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
     versions[versions.length - 1] = undefined;
-    if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, copies))
+    if (!isCommittedTo(noted, { salt, body }) || !areCopies(body, copies))
       throw fault(
         'LEAF_MISMATCH',
         `${name} is not what its newest notice, at index ${noted.index}, commits to`,
@@ -67,7 +77,7 @@ export class NotedRecords {
     if (noted === undefined)
       throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
     versions[version - 1] = undefined;
-    if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, { version, ...copies }))
+    if (!isCommittedTo(noted, { salt, body }) || !areCopies(body, { version, ...copies }))
       throw fault(
         'LEAF_MISMATCH',
         `${name} is not what its notice, at index ${noted.index}, commits to`,
@@ -80,7 +90,7 @@ export class NotedRecords {
     for (const [name, versions] of this.#noted) {
       // The current one before those of the past.
       // Of other kinds no past versions were kept before policies came: those that are there are compared, and none is missed.
-      const isWhole = name.startsWith(nameOf('Policy', ' ').trimEnd());
+      const isWhole = KEPT_WHOLE.some((kind) => name.startsWith(`${nameOf(kind, '')} `));
       const at = versions.findLastIndex(
         (noted, i) => noted !== undefined && (isWhole || i === versions.length - 1),
       );
@@ -92,12 +102,24 @@ export class NotedRecords {
   }
 }
 
+/** The kinds of which every version is kept. */
+const KEPT_WHOLE: readonly RecordKind[] = ['LegalHold', 'Policy'];
+
 interface Said {
-  /** The kind of the record. */
   readonly kind: string;
   readonly id: string;
   readonly commitment: string;
 }
+
+/** Which records the acts of kind 9 are about, where they are not about keys. */
+const RECORDS_BY_ACT: Readonly<Record<string, RecordKind>> = {
+  ErasureRequested: 'Erasure',
+  ErasureConfirmed: 'Erasure',
+  ErasureHeld: 'Erasure',
+  ErasureCompleted: 'Erasure',
+  RedactionRequested: 'PendingRedaction',
+  RedactionConfirmed: 'PendingRedaction',
+};
 
 /** Undefined for a notice that names no record. */
 function saidIn({ kind, payload }: Notice): Said | undefined {
@@ -109,7 +131,8 @@ function saidIn({ kind, payload }: Notice): Said | undefined {
   if (kind === KINDS.legalHold) return { kind: 'LegalHold', id: payload.holdId, commitment };
   const [id] = payload.subjectIds;
   // Without a subject it concerns the tenant itself.
-  return id === undefined ? { kind: 'Tenant', id: '', commitment } : { kind: 'ApiKey', id, commitment };
+  if (id === undefined) return { kind: 'Tenant', id: '', commitment };
+  return { kind: RECORDS_BY_ACT[payload.act] ?? 'ApiKey', id, commitment };
 }
 
 /** Whether the columns match the body. */
@@ -124,6 +147,13 @@ function areCopies(
     content['uniqueName'] === uniqueName &&
     content['lookup'] === (lookup && toHex(lookup))
   );
+}
+
+export function isCommittedTo(
+  { commitment }: Pick<NotedVersion, 'commitment'>,
+  { salt, body }: Pick<StoredRecord, 'salt' | 'body'>,
+): boolean {
+  return toBase64(commitmentOf(salt, body)) === commitment;
 }
 
 function nameOf(kind: string, id: string): string {

@@ -1,7 +1,7 @@
 // The embedded backend: everything in one data directory. The service has writer and reader threads and holds the lock;
 // the command line does the same work in its own thread, without the lock, also while the service runs.
 
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, wait } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
@@ -29,6 +29,9 @@ import { createTenantStore } from './records/tenants.ts';
 import { TreeGrowth } from './tree/tree-growth.ts';
 import { TreeReads } from './tree/tree-reads.ts';
 import { openWork } from './work/work.ts';
+
+const ERASING_ATTEMPTS_MAX = 100;
+const ERASING_PAUSE_MS = 50;
 
 export interface SqliteOptions {
   readonly directory: string;
@@ -89,6 +92,9 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
         expired: journal.log.expired,
         markPurged: journal.owner.markPurged,
         reclaimSpace: () => journal.owner.reclaimSpace(),
+        redactions: journal.log.redactions,
+        punctureContents: journal.owner.punctureContents,
+        eraseTraces: () => eraseTraces(journal.owner.emptyWriteAheadLogs, clock),
       },
       tree,
     ),
@@ -109,6 +115,15 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** As soon as no reader is in the way, which none is for long. */
+async function eraseTraces(empty: () => Promise<boolean>, clock: Clock): Promise<void> {
+  for (let attempt = 1; !(await empty()); attempt++) {
+    if (attempt === ERASING_ATTEMPTS_MAX)
+      throw new Error('readers have kept the write-ahead logs from being emptied');
+    await wait(clock, ERASING_PAUSE_MS);
+  }
 }
 
 function settle(options: SqliteOptions, nextId: () => string): string {

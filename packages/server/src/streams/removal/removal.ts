@@ -39,6 +39,13 @@ export interface DuePortion {
   readonly next: string | undefined;
 }
 
+/** An event of which a notice says that single units are removed. */
+export interface RedactedEvent {
+  /** Of the event, in the tenant's sequence. */
+  readonly index: number;
+  readonly noticeIndex: number;
+}
+
 export interface RemovalStore {
   /** The store's own clock; undefined if it has none but that of this process. */
   nowMs(): Promise<number | undefined>;
@@ -65,4 +72,12 @@ export interface RemovalStore {
    * deletes nothing, unless a stored checkpoint covers the notice and the notice matches its hash.
    */
   deleteContents(tenant: TenantId, noticeIndex: number, fromIndex: number): Promise<number | undefined>;
+  /**
+   * Deletes the units that the redaction notices at these indexes name; what is left of their events stays provable. A
+   * repeat changes nothing. Rejects, and deletes nothing, unless a stored checkpoint covers each notice and each matches its
+   * hash.
+   */
+  deleteUnits(tenant: TenantId, noticeIndexes: readonly number[]): Promise<void>;
+  /** Leaves nothing of what was deleted in files that the store keeps besides its tables, as far as it has any. */
+  eraseTraces(): Promise<void>;
 }

@@ -142,11 +142,11 @@ async function appendNotice(
   return placed.index;
 }
 
-/** A checkpoint is anchored before it is stored. */
-async function untilSigned(
+/** Resolves once a stored checkpoint covers the notice; one is anchored before it is stored. */
+export async function untilSigned(
   noticeIndex: number,
-  { tenant, deadline }: RemovalRequest,
-  { trees, checkpointer }: RemovalParts,
+  { tenant, deadline }: Pick<RemovalRequest, 'tenant' | 'deadline'>,
+  { trees, checkpointer }: Pick<RemovalParts, 'trees' | 'checkpointer'>,
 ): Promise<void> {
   const head = await trees.forTenant(tenant).head(noticeIndex);
   assert(head !== undefined, 'a notice is in a log');

@@ -2,7 +2,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { LogRow, RowContent } from '../../fsck/log-row.ts';
-import { blobOf, numberOf } from '../../rows/columns.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone } from '../../rows/columns.ts';
 import { type Row, statement, type Value } from '../connection/database.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
 import type { Statements } from '../connection/by-tenant.ts';
@@ -15,11 +15,11 @@ export const FIRST_INTEGER = -(2n ** 63n);
 export const LAST_INTEGER = 2n ** 63n - 1n;
 
 const COLUMNS =
-  'leaf_index, classification, entry, leaf, root1, root2, content_id, text1, text2, seeds, key_id';
+  'leaf_index, classification, entry, leaf, root1, root2, content_id, text1, text2, seeds, key_id, closed, expires_at_ms, decision';
 const LOT = statement(
   `SELECT ${COLUMNS} FROM (
      SELECT entries.leaf_index, classification, entry, leaf, root1, root2,
-       contents.leaf_index AS content_id, text1, text2, seeds, key_id,
+       contents.leaf_index AS content_id, text1, text2, seeds, key_id, closed, expires_at_ms, decision,
        sum(octet_length(text1) + octet_length(text2)) OVER (ORDER BY entries.leaf_index
          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index <= $3
@@ -85,6 +85,9 @@ function contentIn(row: Row): RowContent {
     text1: blobOf(row, 'text1'),
     text2: blobOf(row, 'text2'),
     seeds: blobOf(row, 'seeds'),
+    closed: blobOrNone(row, 'closed'),
     isSealed: row['key_id'] !== null,
+    expiresAtMs: numberOrNone(row, 'expires_at_ms'),
+    decision: numberOrNone(row, 'decision'),
   };
 }

@@ -1,13 +1,16 @@
-// The removed spans and their notices: writes belong to the transaction of a pool, readers of events use the reads, and
+// The removed spans and events with their notices: writes belong to the transaction of a pool, readers of events use the reads, and
 // content is deleted in a role that can do nothing else.
 
 import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
-import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
+import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/removal/removal.ts';
 import type { RemovalTables } from '../../removal.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
-import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { punctured } from '../../rows/punctured.ts';
+import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
+import { noticesNamedBy } from '../../rows/removed-rows.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import {
@@ -41,6 +44,12 @@ const PUT = statement(
    FROM heads, unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS span (first_index, end_index, notice_index)
    WHERE heads.tenant_id = $1`,
 );
+const PUT_REDACTIONS = statement(
+  `INSERT INTO redactions (tenant_id, leaf_index, notice_index)
+   SELECT heads.tenant_id, leaf_index, notice_index
+   FROM heads, unnest($2::bigint[], $3::bigint[]) AS redacted (leaf_index, notice_index)
+   WHERE heads.tenant_id = $1`,
+);
 const IS_EVENT = `get_byte(entry, ${KIND_AT}) = ${KINDS.event}`;
 const OF_SPAN = `entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3 AND ${IS_EVENT}`;
 const COUNT = statement(
@@ -61,7 +70,20 @@ const DROP_MONTH = statement('SELECT drop_content_month($1) AS dropped');
 /** The current month and the one before it stay: a node whose clock is behind may still write to them. */
 const PAST_MONTHS = 2;
 
-/** The rows of the notices that may cover these rows. */
+/** The contents of events at these indexes, locked until they are rewritten. */
+const TO_PUNCTURE = statement(
+  `SELECT entries.leaf_index, entries.content_month, entry, text1, text2, seeds, closed
+   FROM entries JOIN contents ON contents.tenant_id = entries.tenant_id AND contents.leaf_index = entries.leaf_index
+     AND contents.content_month = entries.content_month
+   WHERE entries.tenant_id = $1 AND entries.leaf_index = $2 AND ${IS_EVENT}
+   FOR UPDATE OF contents`,
+);
+const PUNCTURE = statement(
+  `UPDATE contents SET text1 = $4, text2 = $5, seeds = $6, closed = $7, sent_fingerprint = NULL
+   WHERE tenant_id = $1 AND leaf_index = $2 AND content_month = $3`,
+);
+
+/** The rows of the notices that may be about these rows. */
 export async function noticesFor(
   statements: Statements,
   tenant: TenantId,
@@ -71,22 +93,23 @@ export async function noticesFor(
   return named.length === 0 ? [] : statements.query(NOTICES, [tenant, named]);
 }
 
-/** Those of them that are purge notices and match their hashes. */
-export async function purgesAt(
+/** Those of the entries at these indexes that are notices which remove content, and match their hashes. */
+export async function removalsAt(
   statements: Statements,
   tenant: TenantId,
   noticeIndexes: readonly number[],
-): Promise<Purge[]> {
+): Promise<(Purge | Redaction)[]> {
   if (noticeIndexes.length === 0) return [];
   const rows = await statements.query(NOTICES, [tenant, noticeIndexes]);
   const contents = new StoredContents();
-  return rows.flatMap((row) => purgeIn(row, contents) ?? []);
+  return rows.flatMap((row) => purgeIn(row, contents) ?? redactionIn(row, contents) ?? []);
 }
 
 /** Deletions that the purge notices of a pool may overlap, once its logs are locked; lookups see earlier writes. */
 export class DeletionRows {
   readonly #there = new Map<TenantId, Deletion[]>();
   readonly #put = new Map<TenantId, Deletion[]>();
+  readonly #redactions = new Map<TenantId, RedactedEvent[]>();
 
   /** Loads all that overlap a span. */
   async load(transaction: Transaction, tenant: TenantId, { firstIndex, endIndex }: IndexSpan): Promise<void> {
@@ -103,7 +126,17 @@ export class DeletionRows {
     this.#put.set(tenant, [...(this.#put.get(tenant) ?? []), deletion]);
   }
 
+  putRedaction(tenant: TenantId, redaction: RedactedEvent): void {
+    this.#redactions.set(tenant, [...(this.#redactions.get(tenant) ?? []), redaction]);
+  }
+
   async write(transaction: Transaction): Promise<void> {
+    for (const [tenant, all] of this.#redactions)
+      await transaction.change(PUT_REDACTIONS, [
+        tenant,
+        all.map(({ index }) => index),
+        all.map(({ noticeIndex }) => noticeIndex),
+      ]);
     for (const [tenant, all] of this.#put)
       await transaction.change(PUT, [
         tenant,
@@ -147,6 +180,23 @@ export function removalTables(database: Database, held: HeldShares): RemovalTabl
       const [row] = await statementsFor(tenant).query(NOTICES, [tenant, [noticeIndex]]);
       return purgeIn(row, new StoredContents());
     },
+    async redactions(tenant, noticeIndexes) {
+      const found = await removalsAt(statementsFor(tenant), tenant, noticeIndexes);
+      return found.filter((removal) => 'tags' in removal);
+    },
+    punctureContents: (tenant, redactions) =>
+      database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
+        for (const redaction of redactions) {
+          const [row] = await transaction.query(TO_PUNCTURE, [tenant, redaction.index]);
+          const left = row && punctured(row, redaction);
+          if (left === undefined) continue;
+          const { text1, text2, seeds, closed = null } = left;
+          const place = [tenant, redaction.index, numberOf(row, 'content_month')];
+          await transaction.change(PUNCTURE, [...place, text1, text2, seeds, closed]);
+        }
+      }),
+    // The database frees the space of what was there before: see docs/operating/postgres.md.
+    eraseTraces: async () => {},
     deleteContents: (tenant, spans) =>
       database.inTransaction(ofRetention([tenant]), async (transaction) => {
         const events = await rowsOf(transaction, EVENTS, tenant, spans);

@@ -13,15 +13,19 @@ import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts';
 import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
-import { inTransaction, openJournal, PAGE_BYTES } from '../connection/database.ts';
+import { inTransaction, JOURNAL_FILE, openJournal, PAGE_BYTES } from '../connection/database.ts';
 import { freePages } from '../connection/free-pages.ts';
-import { deleteContents, markPurged } from '../log/deletions.ts';
+import { emptyWriteAheadLogs } from '../connection/erase-traces.ts';
+import type { Redaction } from '../../rows/redaction-notice.ts';
+import { deleteContents, markPurged, punctureContents } from '../log/deletions.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
 import { readInstallation, settleSigner } from '../connection/meta.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
 import { addTenants, type NewTenant } from '../records/tenants.ts';
 import { TreePublisher } from '../tree/tree-publisher.ts';
+import { VIEWS_FILE } from '../event-index/views-database.ts';
+import { WORK_FILE } from '../work/work-database.ts';
 import { WriteAheadLog } from '../connection/write-ahead-log.ts';
 
 export interface JournalOwnerOptions extends JournalOptions {
@@ -107,6 +111,15 @@ export class JournalOwner implements Disposable {
 
   reclaimSpace(): boolean {
     return this.#orOpenAnew(({ db }) => freePages(db));
+  }
+
+  punctureContents(tenant: TenantId, redactions: readonly Redaction[]): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => punctureContents(db, tenant, redactions)));
+  }
+
+  /** False where a reader was in the way. */
+  emptyWriteAheadLogs(): boolean {
+    return emptyWriteAheadLogs(this.#options.directory, [JOURNAL_FILE, VIEWS_FILE, WORK_FILE]);
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {

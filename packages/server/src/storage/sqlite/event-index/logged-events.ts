@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decisionIn, DecisionTexts } from '../../event-index/decision-texts.ts';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { numberOf, readOr } from '../../rows/columns.ts';
+import { REDACTION_NOTICES } from '../log/deletions.ts';
 
 /** A row of the log, not looked into yet. */
 export interface LoggedRow extends EventRow {
@@ -14,7 +15,7 @@ export interface LoggedRow extends EventRow {
 // Texts come as texts, which takes half the time that bytes do. Bytes that are none are replaced on the way: nobody but who
 // has changed them put them there, and what is found is looked at before it is shown.
 const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, leaf, entry, CAST(text1 AS TEXT) AS text1,
-  CAST(text2 AS TEXT) AS text2, tenant_id, contents.decision AS decision,
+  CAST(text2 AS TEXT) AS text2, tenant_id, contents.decision AS decision, ${REDACTION_NOTICES},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 const TABLES = 'entries LEFT JOIN contents USING (id) JOIN tenants ON tenants.tenant = entries.tenant';

@@ -29,13 +29,17 @@ const BYTES_COLUMNS = {
   text2: undefined,
 };
 const FIXED_BYTES = ENTRY_BYTES + 3 * HASH_BYTES + SEEDS_BYTES;
+/** The driver reads no larger integers, and would say of none in which row it is; these two are never so large. */
+const DECIDED = ['expires_at_ms', 'decision']
+  .map((name) => `max(min(${name}, ${Number.MAX_SAFE_INTEGER}), -1)`)
+  .join(', ');
 /** SQLite sorts bytes after all other types, so only bytes are as large as an empty blob. */
 const IS_USUAL = Object.entries(BYTES_COLUMNS)
   .map(([name, length]) => `${name} >= x''${length === undefined ? '' : ` AND length(${name}) = ${length}`}`)
   .join(' AND ');
 
 export class LogRows {
-  /** Only integers: index, classification, whether the rest is usual, and the lengths of the texts. */
+  /** Only integers: index, classification, whether the rest is usual, the lengths of the texts, expiry and decision. */
   readonly #outlines: StatementSync;
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
@@ -44,12 +48,17 @@ export class LogRows {
     const lot = (columns: string) =>
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
-    const isUsual = `key_id IS NULL AND ${IS_USUAL}`;
-    this.#outlines = db.prepare(lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2)`));
+    const isUsual = `key_id IS NULL AND closed IS NULL AND ${IS_USUAL}`;
+    this.#outlines = db.prepare(
+      lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2), ${DECIDED}`),
+    );
     const joined = lot(`${Object.keys(BYTES_COLUMNS).join(' || ')} AS joined`);
     this.#joined = db.prepare(`SELECT CAST(group_concat(joined, '') AS BLOB) FROM (${joined})`);
     this.#lot = db.prepare(
-      lot('leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id'),
+      lot(
+        `leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id, closed,
+         ${DECIDED}`,
+      ),
     );
     for (const statement of [this.#outlines, this.#joined, this.#lot]) statement.setReturnArrays(true);
   }
@@ -106,7 +115,10 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
         text1: joined.subarray(text1At, text2At),
         text2: joined.subarray(text2At, end),
         seeds: joined.subarray(seedsAt, text1At),
+        closed: undefined,
         isSealed: false,
+        expiresAtMs: integerOrNone(outline[5]),
+        decision: integerOrNone(outline[6]),
       },
     };
   });
@@ -130,13 +142,20 @@ function contentIn(values: Values): RowContent {
     text1: bytesIn(values[7]),
     text2: bytesIn(values[8]),
     seeds: bytesIn(values[9]),
+    closed: values[11] === null ? undefined : bytesIn(values[11]),
     isSealed: values[10] !== null,
+    expiresAtMs: integerOrNone(values[12]),
+    decision: integerOrNone(values[13]),
   };
 }
 
 export function integerIn(value: SQLOutputValue | undefined): number {
   if (typeof value !== 'number') throw unexpected('an integer', value);
   return value;
+}
+
+function integerOrNone(value: SQLOutputValue | undefined): number | undefined {
+  return value === null ? undefined : integerIn(value);
 }
 
 export function textIn(value: SQLOutputValue | undefined): string {
