@@ -47,6 +47,7 @@ const NOUNS = [
   'policies',
   'holds',
   'redaction',
+  'retention',
   'alerts',
   'exports',
   'webhooks',

@@ -37,7 +37,7 @@ test('a list costs no more the more violations are withheld by rules, and says t
     count: none,
     find: none,
     acknowledge: none,
-    async forgetValues() {},
+    forgetValues: none,
     async list(_, { limit }) {
       read += limit;
       return Array.from({ length: limit }, (__, i) => violationAt(1e9 - read - i));

@@ -142,7 +142,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     logOrigin,
     log,
     tree,
-    removal: removalOn(removalTables(reading), tree),
+    removal: removalOn(removalTables(reading, held), tree),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),

@@ -390,4 +390,6 @@ export const MIGRATIONS: readonly Migration[] = [
   () => violationTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
   // Of which events single units were removed, and what these have left.
   () => redactions(TENANT),
+  // When a sweep found that no event in it has content any more.
+  () => ['ALTER TABLE streams ADD COLUMN purged_at_ms bigint'],
 ];

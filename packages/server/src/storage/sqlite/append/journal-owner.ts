@@ -15,8 +15,9 @@ import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
 import { inTransaction, JOURNAL_FILE, openJournal, PAGE_BYTES } from '../connection/database.ts';
 import { emptyWriteAheadLogs } from '../connection/erase-traces.ts';
+import { freePages } from '../connection/free-pages.ts';
 import type { Redaction } from '../../rows/redaction-notice.ts';
-import { deleteContents, punctureContents } from '../log/deletions.ts';
+import { deleteContents, markPurged, punctureContents } from '../log/deletions.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
 import { readInstallation, settleSigner } from '../connection/meta.ts';
@@ -111,6 +112,14 @@ export class JournalOwner implements Disposable {
   /** False where a reader was in the way. */
   emptyWriteAheadLogs(): boolean {
     return emptyWriteAheadLogs(this.#options.directory, [JOURNAL_FILE, VIEWS_FILE, WORK_FILE]);
+  }
+
+  markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): void {
+    this.#orOpenAnew(({ db }) => markPurged(db, tenant, streamFirstIndex, nowMs));
+  }
+
+  reclaimSpace(): boolean {
+    return this.#orOpenAnew(({ db }) => freePages(db));
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {

@@ -261,4 +261,11 @@ export const MIGRATIONS: readonly string[] = [
   -- What deleted units have left, in the form of rows/punctured.ts; NULL: the content is whole.
   ALTER TABLE contents ADD COLUMN closed BLOB;
   `,
+  `
+  -- The sweep finds expired content by it. Content of one retention expires in the order in which it came, so an append adds to
+  -- the ends of a few runs.
+  CREATE INDEX contents_by_expiry ON contents (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
+  -- When a sweep found that no event in it has content any more.
+  ALTER TABLE streams ADD COLUMN purged_at_ms INTEGER;
+  `,
 ];
