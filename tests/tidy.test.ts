@@ -368,6 +368,8 @@ const SHARED = [
   'storage/event-index',
   'storage/work',
   'storage/keys',
+  'storage/sealing',
+  'storage/sealing',
   'storage/tree',
   'storage/files',
   'protocols/http',

@@ -23,6 +23,11 @@ import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { type IndexReport, indexFaults } from './storage/fsck/index-faults.ts';
+import { type EncryptionSettings, keyringOf } from './storage/sealing/open-keyring.ts';
+import { Keyring } from './storage/sealing/keyring.ts';
+import { readKeyring } from './storage/sealing/keyring-file.ts';
+import type { Awaitable } from './storage/resumable.ts';
+import { hasKeys } from './storage/sqlite/records/tenant-keys.ts';
 import { readInstallation } from './storage/sqlite/connection/meta.ts';
 import {
   type ComparedViews,
@@ -44,6 +49,8 @@ export interface StoreCheckRequest {
   readonly tenant?: string | undefined;
   /** The file, or the directory it is in; undefined: the data directory. */
   readonly anchor?: string | undefined;
+  /** The keyring, by its settings; undefined: a file in the data directory. */
+  readonly encryption?: Omit<EncryptionSettings['encryption'], 'classifications'> | undefined;
   /** Skips the comparison of the index. */
   readonly isWithoutIndex?: boolean;
   readonly onProgress?: (progress: FsckProgress) => void;
@@ -132,7 +139,8 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
       request.onProgress?.(progress);
       request.signal?.throwIfAborted();
     };
-    const checked = await fsck.checkDatabase(state, { keys, remembered, tenant }, onProgress);
+    using ring = await ringToVerify(directory, request, () => fsck.hasKeys(state));
+    const checked = await fsck.checkDatabase(state, { keys, remembered, tenant, ring }, onProgress);
     const { faults, index } = request.isWithoutIndex
       ? notCompared(NOT_ASKED_FOR)
       : await indexFaults(checked.tenants, comparedIndex(state), onProgress);
@@ -154,8 +162,9 @@ async function checkWithin(
   const before = await readingOf(place);
   using views = openComparedViews(directory);
   using journal = openUnwritten(directory);
+  using ring = await ringToVerify(directory, request, () => hasKeys(journal.db));
   try {
-    return await checkOpened(journal.db, { request, keys, place, before, views });
+    return await checkOpened(journal.db, { request, keys, place, before, views, ring });
   } finally {
     // Also where a fault was found: it may be none.
     journal.requireUnchanged();
@@ -170,10 +179,11 @@ interface Checking {
   /** The anchor as it was before the data was opened. */
   readonly before: Reading;
   readonly views: ComparedViews;
+  readonly ring: Keyring | undefined;
 }
 
 async function checkOpened(db: DatabaseSync, checking: Checking): Promise<CheckedStore> {
-  const { request, keys, place, before, views } = checking;
+  const { request, keys, place, before, views, ring } = checking;
   db.exec('BEGIN');
   // From here on one state is seen; what is anchored by now is no smaller.
   const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(request.tenant ?? '');
@@ -184,6 +194,7 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<Checke
     keys,
     remembered: { anchor: readingsOf(before, behind), seen },
     tenant: request.tenant,
+    ring,
   });
   const report = await runInLots(steps, request);
   const { faults, index } = await comparedViews(db, report, views, request);
@@ -202,6 +213,26 @@ async function runInLots<T>(
     signal?.throwIfAborted();
   }
 }
+
+/** Undefined where nothing was ever sealed. Throws StartError: what nobody can look into is not verified. */
+async function ringToVerify(
+  directory: string | undefined,
+  { encryption = KEYRING_BESIDE }: StoreCheckRequest,
+  hasKeys: () => Awaitable<boolean>,
+): Promise<Keyring | undefined> {
+  if (!(await hasKeys())) return undefined;
+  const { path, provider } = keyringOf({
+    encryption: { classifications: [], ...encryption },
+    storage: { dataDirectory: directory ?? '.' },
+  });
+  const ring = await readKeyring(path, provider);
+  if (ring !== undefined) return new Keyring(ring);
+  throw new StartError(
+    `there is sealed content, and no keyring ${path} that opens it: name the keyring by --keyring or Encryption__Keyring`,
+  );
+}
+
+const KEYRING_BESIDE = { provider: 'File', keyring: undefined } as const;
 
 const NOT_ASKED_FOR = 'it was not asked for';
 

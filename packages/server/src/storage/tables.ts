@@ -203,13 +203,32 @@ export const TABLES = {
       text1: { type: 'bytea!', evidence: CONTENT_HASH },
       text2: { type: 'bytea!', evidence: CONTENT_HASH },
       seeds: { type: 'bytea!', evidence: CONTENT_HASH },
-      key_id: { type: 'text', evidence: 'must be null: nothing is sealed' },
+      key_id: { type: 'text', evidence: 'the box, which opens with no other key' },
       sent_fingerprint: { type: 'bytea', not: REPEATS },
       expires_at_ms: {
         type: 'bigint',
         not: 'when the content may be purged, which never happens without a notice',
       },
       decision: { type: 'bigint', not: 'which policies have decided; what they decided is in the event' },
+    },
+  },
+  // The keys of tenants, sealed with what is in no table. A row is never removed: its key is.
+  tenant_keys: {
+    of: 'Tenant',
+    rights: { Writer: CHANGE, Reader: READ, Projector: CHANGE, Verifier: READ },
+    key: ['tenant_id', 'key_id'],
+    unique: ['tenant_id, key_id', 'tenant_id, purpose, month'],
+    columns: {
+      tenant_id: tenantBy('what the key is sealed for'),
+      key_id: { type: 'text!', evidence: 'what the key is sealed for' },
+      purpose: { type: 'text!', evidence: 'what the key is sealed for' },
+      month: { type: 'integer!', evidence: 'what the key is sealed for' },
+      state: { type: 'text!', not: 'whether new content is sealed with it' },
+      over_id: { type: 'text!', evidence: 'the key that it opens with' },
+      sealed: { type: 'bytea!', evidence: 'the keyring, which opens it' },
+      ring_key: { type: 'text!', evidence: 'the name in the sealed key' },
+      blocks: { type: 'bigint!', not: 'how many blocks of nonces were given out' },
+      created_at_ms: { type: 'bigint!', not: 'no log speaks of it' },
     },
   },
   // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.

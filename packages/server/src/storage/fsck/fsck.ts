@@ -2,6 +2,7 @@
 // reads one state, also while the service runs, changes nothing, and holds one lot of entries at a time. After a fault
 // it continues with the next tenant. The same code checks every backend.
 
+import type { Keyring } from '../sealing/keyring.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
 import { WalkResources } from './entries.ts';
@@ -15,6 +16,8 @@ import { type CheckedLog, TenantCheck, type TenantResult } from './tenant.ts';
 export interface FsckOptions {
   readonly keys: readonly TrustedKey[];
   readonly remembered: Remembered;
+  /** Opens what is sealed; undefined: there is none. */
+  readonly ring?: Keyring | undefined;
   /** Only this tenant; checks of the whole store are then skipped. */
   readonly tenant?: string | undefined;
   /** All checks, except in tests. */
@@ -78,13 +81,22 @@ export function* fsck<Tenant>(
 
 function* checkTenants<Tenant>(
   store: StoredRows<Tenant>,
-  { keys, remembered, tenant: only, checks = ALL_CHECKS, resources = new WalkResources(checks) }: FsckOptions,
+  options: FsckOptions,
   reports: TenantReport[],
 ): Resumable<void, FsckProgress> {
+  const { keys, remembered, ring, tenant: only, checks = ALL_CHECKS } = options;
+  const { resources = new WalkResources(checks) } = options;
   const logOrigin = yield* awaited(store.logOrigin());
   if (logOrigin === undefined)
     throw fault('ORIGIN_MISMATCH', 'the database does not say the name of its logs');
-  const check = new TenantCheck({ store, resources, logOrigin, keys, memory: createMemory(remembered) });
+  const check = new TenantCheck({
+    store,
+    resources,
+    logOrigin,
+    keys,
+    ring,
+    memory: createMemory(remembered),
+  });
   const entriesTotal = yield* awaited(store.entriesTotal());
   let entries = 0;
   for (let last: TenantRow<Tenant> | undefined; ; ) {

@@ -16,5 +16,6 @@ export interface RowContent {
   readonly text1: Uint8Array;
   readonly text2: Uint8Array;
   readonly seeds: Uint8Array;
-  readonly isSealed: boolean;
+  /** Why a sealed content could not be opened; undefined for all others. */
+  readonly sealedFault: string | undefined;
 }

@@ -33,8 +33,8 @@ export class LotValues {
 
   /** Adds the content and returns its position; throws EvidenceError for a content that no event can have. */
   add({ classification }: LogRow, content: RowContent): number {
-    const { text1, text2, seeds, isSealed } = content;
-    if (isSealed) throw fault('MALFORMED', 'its content is marked as sealed, which is not supported');
+    const { text1, text2, seeds, sealedFault } = content;
+    if (sealedFault !== undefined) throw fault('MALFORMED', sealedFault);
     if (seeds.length !== SEEDS_BYTES)
       throw fault('MALFORMED', `its seeds are ${seeds.length} bytes, not ${SEEDS_BYTES}`);
     requireCanonical(text1);

@@ -5,6 +5,7 @@ import type { StoredContent, StoredEvent } from '../../streams/log.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn, textOrNone } from './columns.ts';
 import { purgedIn, withoutPurged } from './purge-notice.ts';
+import { SealedRows } from '../sealing/sealed-rows.ts';
 import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -16,6 +17,11 @@ const NO_BYTES = new Uint8Array(0);
 export class StoredEvents {
   /** Created on demand: it uses memory, and not every holder reads events. */
   #contents: StoredContents | undefined;
+  readonly #sealed: SealedRows;
+
+  constructor(sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
+  }
 
   /**
    * Reads rows with the columns that stored-content.ts checks, and `stream_id`. `notices` are the rows of the notices
@@ -24,7 +30,7 @@ export class StoredEvents {
   of(rows: readonly Row[], notices: readonly (Row | undefined)[]): StoredEvent[] {
     if (rows.length === 0) return [];
     const contents = (this.#contents ??= new StoredContents());
-    const left = withoutPurged(rows, notices, contents);
+    const left = withoutPurged(rows, notices, contents).map((row) => this.#sealed.open(row));
     const faults = contents.faultsOf(left);
     return left.map((row, i) => eventIn(row, faults[i]));
   }

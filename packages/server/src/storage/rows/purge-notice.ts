@@ -92,7 +92,7 @@ export function withoutPurged(
     if (purge === undefined || !isWithin(purge.spans, index)) return row;
     const { noticeIndex, purgedAtMs } = purge;
     const purged: Purged = { noticeIndex, purgedAtMs, isDeleted: !hasContent(row) };
-    return { ...row, content_id: null, text1: null, text2: null, seeds: null, purged };
+    return { ...row, content_id: null, key_id: null, text1: null, text2: null, seeds: null, purged };
   });
 }
 

@@ -5,7 +5,8 @@ import { splitGroup } from '@tallystick/evidence';
 import type { AlteredEvent, OpenContent, StoredEvidence } from '../../streams/tree.ts';
 import { SEED_BYTES, saltsOf } from '../pool/commitments.ts';
 import { classificationIn } from './classification-column.ts';
-import { blobOf, numberOf } from './columns.ts';
+import { sealedFaultIn, type SealedRows } from '../sealing/sealed-rows.ts';
+import { blobOf, ColumnError, numberOf } from './columns.ts';
 import { purgedIn, withoutPurged } from './purge-notice.ts';
 import { hasContent, indexIn, type StoredContents, textsIn } from './stored-content.ts';
 
@@ -21,9 +22,10 @@ export function soundEvidenceIn(
   row: Row | undefined,
   notices: readonly (Row | undefined)[],
   contents: StoredContents,
+  sealed: SealedRows,
 ): StoredEvidence | AlteredEvent | undefined {
   if (row === undefined) return undefined;
-  const left = withoutPurged([row], notices, contents)[0]!;
+  const left = sealed.open(withoutPurged([row], notices, contents)[0]!);
   const [fault] = contents.faultsOf([left]);
   return fault === undefined ? evidenceOf(left) : { index: indexIn(row), fault };
 }
@@ -33,8 +35,9 @@ export function evidenceIn(
   rows: readonly Row[],
   notices: readonly (Row | undefined)[],
   contents: StoredContents,
+  sealed: SealedRows,
 ): StoredEvidence[] {
-  return withoutPurged(rows, notices, contents).map(evidenceOf);
+  return withoutPurged(rows, notices, contents).map((row) => evidenceOf(sealed.open(row)));
 }
 
 function evidenceOf(row: Row): StoredEvidence {
@@ -48,6 +51,8 @@ function evidenceOf(row: Row): StoredEvidence {
 }
 
 function contentIn(row: Row): OpenContent {
+  const sealedFault = sealedFaultIn(row);
+  if (sealedFault !== undefined) throw new ColumnError(sealedFault);
   const [one, two] = textsIn(row);
   const seeds = blobOf(row, 'seeds');
   return {

@@ -16,6 +16,7 @@ import {
 } from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
+import { SEALED_COLUMNS, SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
@@ -49,7 +50,7 @@ const NOTICES_SINCE = statement(
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
-     SELECT entries.leaf_index, leaf, entry, text1, text2, decision, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
+     SELECT entries.leaf_index, leaf, entry, text1, text2, seeds, ${SEALED_COLUMNS.PostgreSQL}, decision, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3
        ORDER BY leaf_index LIMIT ${PORTION}) AS entries ${WITH_CONTENTS}
      WINDOW w AS (ORDER BY entries.leaf_index)
@@ -68,11 +69,14 @@ const STREAMS = statement(
 export class LogEvents implements IndexedLog {
   readonly #reads: TenantReads;
   readonly #held: HeldShares;
-  readonly #stored = new StoredEvents();
+  readonly #stored: StoredEvents;
+  readonly #sealed: SealedRows;
   readonly #purges = new KnownPurges();
   readonly #decisions = new DecisionTexts<TenantId>();
 
-  constructor(reads: TenantReads, held = HeldShares.all()) {
+  constructor(reads: TenantReads, held = HeldShares.all(), sealed = new SealedRows(undefined)) {
+    this.#stored = new StoredEvents(sealed);
+    this.#sealed = sealed;
     this.#reads = reads;
     this.#held = held;
   }
@@ -128,7 +132,8 @@ export class LogEvents implements IndexedLog {
         for (let missing = from + events.length; missing < index; missing++) events.push(missingAt(missing));
         const facts = { leaf: leafIn(row), bytes: numberOf(row, 'bytes') };
         const decided_by = this.#decisions.of(tenant, decisionIn(row));
-        const texts = { text1: textOf(row, 'text1'), text2: textOf(row, 'text2'), decided_by };
+        const opened = this.#sealed.open(row);
+        const texts = { text1: textOf(opened, 'text1'), text2: textOf(opened, 'text2'), decided_by };
         const own = { entry: row['entry'], tenant_id: tenant, stream_id: streamOf(index), ...texts };
         events.push(loggedEvent({ index, row: own }, facts, isRemoved));
       }
@@ -146,7 +151,7 @@ export class LogEvents implements IndexedLog {
 
   async events(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<QueriedEvent>> {
     const { rows, readCount } = await this.#reads.inOneState(tenant, (transaction) =>
-      rowsAt(transaction, tenant, indexes, READ_BYTES_MAX),
+      rowsAt(transaction, tenant, indexes, READ_BYTES_MAX, this.#sealed),
     );
     const events = new Map<number, QueriedEvent>();
     for (const row of rows) {
@@ -158,7 +163,7 @@ export class LogEvents implements IndexedLog {
 
   async stored(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<StoredEvent>> {
     return this.#reads.inOneState(tenant, async (transaction) => {
-      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX);
+      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX, this.#sealed);
       const asStored = rows.map((row) => row.stored);
       const notices = await noticesFor(transaction, tenant, asStored);
       const stored = await eventsInTurns(this.#stored, asStored, notices);

@@ -16,6 +16,7 @@ import {
   type Removal,
 } from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
@@ -39,9 +40,14 @@ export class JournalEvents implements IndexedLog {
   /** Where its segments do. */
   readonly #indexedTo: (tenant: TenantId) => number;
 
-  constructor(journal: DatabaseSync, logOrigin: string, indexedTo: (tenant: TenantId) => number) {
-    this.#events = new LoggedEvents(journal);
-    this.#log = new LogTables(journal, logOrigin);
+  constructor(
+    journal: DatabaseSync,
+    logOrigin: string,
+    indexedTo: (tenant: TenantId) => number,
+    sealed = new SealedRows(undefined),
+  ) {
+    this.#events = new LoggedEvents(journal, sealed);
+    this.#log = new LogTables(journal, logOrigin, sealed);
     this.#indexedTo = indexedTo;
     this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
     // Larger indexes exist only in altered rows.

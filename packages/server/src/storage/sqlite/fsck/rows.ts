@@ -7,8 +7,12 @@ import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../../pool/commitments.ts';
 import type { LogRow, RowContent } from '../../fsck/log-row.ts';
 import { fault } from '../../fsck/store-fault.ts';
+import { SEALED_COLUMNS, SealedRows, sealedFaultIn } from '../../sealing/sealed-rows.ts';
 
 type Values = readonly SQLOutputValue[];
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Enough to fill the lanes of the hash pools, few enough to stay in cache. */
 const LOT_ROWS = 256;
@@ -40,7 +44,10 @@ export class LogRows {
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
 
-  constructor(db: DatabaseSync) {
+  readonly #sealed: SealedRows;
+
+  constructor(db: DatabaseSync, sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
     const lot = (columns: string) =>
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
@@ -49,14 +56,17 @@ export class LogRows {
     const joined = lot(`${Object.keys(BYTES_COLUMNS).join(' || ')} AS joined`);
     this.#joined = db.prepare(`SELECT CAST(group_concat(joined, '') AS BLOB) FROM (${joined})`);
     this.#lot = db.prepare(
-      lot('leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id'),
+      lot(
+        `leaf_index, classification, entry, leaf, root1, root2, contents.id AS content_id, text1, text2, seeds, ${SEALED_COLUMNS.SQLite}`,
+      ),
     );
-    for (const statement of [this.#outlines, this.#joined, this.#lot]) statement.setReturnArrays(true);
+    for (const statement of [this.#outlines, this.#joined]) statement.setReturnArrays(true);
   }
 
   /** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
   lot(tenant: number, first: SQLInputValue, last: SQLInputValue): LogRow[] {
-    return this.#usualRows(tenant, first, last) ?? valuesOf(this.#lot, tenant, first, last).map(rowIn);
+    const usual = this.#usualRows(tenant, first, last);
+    return usual ?? this.#lot.all(tenant, first, last).map((row) => rowIn(this.#sealed.open(row)));
   }
 
   /** Undefined if they must be read column by column. */
@@ -106,31 +116,33 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
         text1: joined.subarray(text1At, text2At),
         text2: joined.subarray(text2At, end),
         seeds: joined.subarray(seedsAt, text1At),
-        isSealed: false,
+        sealedFault: undefined,
       },
     };
   });
 }
 
-function rowIn(values: Values): LogRow {
-  const content = values[6] === null ? undefined : contentIn(values);
+function rowIn(row: Row): LogRow {
+  const content = row['content_id'] === null ? undefined : contentIn(row);
   return {
-    sequenceIndex: integerIn(values[0]),
-    classification: integerIn(values[1]),
-    entry: bytesIn(values[2]),
-    leaf: bytesIn(values[3]),
-    root1: bytesIn(values[4]),
-    root2: bytesIn(values[5]),
+    sequenceIndex: integerIn(row['leaf_index']),
+    classification: integerIn(row['classification']),
+    entry: bytesIn(row['entry']),
+    leaf: bytesIn(row['leaf']),
+    root1: bytesIn(row['root1']),
+    root2: bytesIn(row['root2']),
     content,
   };
 }
 
-function contentIn(values: Values): RowContent {
+function contentIn(row: Row): RowContent {
+  const fault = sealedFaultIn(row);
+  if (fault !== undefined) return { text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES, sealedFault: fault };
   return {
-    text1: bytesIn(values[7]),
-    text2: bytesIn(values[8]),
-    seeds: bytesIn(values[9]),
-    isSealed: values[10] !== null,
+    text1: bytesIn(row['text1']),
+    text2: bytesIn(row['text2']),
+    seeds: bytesIn(row['seeds']),
+    sealedFault: undefined,
   };
 }
 

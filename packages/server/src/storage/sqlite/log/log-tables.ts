@@ -15,6 +15,7 @@ import { bitsOf } from '../../rows/classification-column.ts';
 import { DeletionRows, IS_EVENT, NOTICE_INDEX } from './deletions.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
 import { CHECKED_COLUMNS, decidedBy, StoredContents } from '../../rows/stored-content.ts';
@@ -44,9 +45,10 @@ export class LogTables {
   readonly #usedKeys: StoredKeys;
   readonly #contentCount: StatementSync;
   readonly #deletions: DeletionRows;
-  readonly #stored = new StoredEvents();
+  readonly #stored: StoredEvents;
 
-  constructor(db: DatabaseSync, logOrigin: string) {
+  constructor(db: DatabaseSync, logOrigin: string, sealed?: SealedRows) {
+    this.#stored = new StoredEvents(sealed);
     this.#trees = new TreeTables(db, logOrigin);
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#event = db.prepare(
