@@ -24,6 +24,7 @@ import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { type IndexReport, indexFaults } from './storage/fsck/index-faults.ts';
 import { type EncryptionSettings, keyringOf } from './storage/sealing/open-keyring.ts';
+import { SealedRows } from './storage/sealing/sealed-rows.ts';
 import { Keyring } from './storage/sealing/keyring.ts';
 import { readKeyring } from './storage/sealing/keyring-file.ts';
 import type { Awaitable } from './storage/resumable.ts';
@@ -143,7 +144,7 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
     const checked = await fsck.checkDatabase(state, { keys, remembered, tenant, ring }, onProgress);
     const { faults, index } = request.isWithoutIndex
       ? notCompared(NOT_ASKED_FOR)
-      : await indexFaults(checked.tenants, comparedIndex(state), onProgress);
+      : await indexFaults(checked.tenants, comparedIndex(state, SealedRows.toVerify(ring)), onProgress);
     const report = { ...checked, faults: [...checked.faults, ...faults], index };
     return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
   } catch (error) {
@@ -197,7 +198,7 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<Checke
     ring,
   });
   const report = await runInLots(steps, request);
-  const { faults, index } = await comparedViews(db, report, views, request);
+  const { faults, index } = await comparedViews(db, report, views, checking);
   return { ...report, faults: [...report.faults, ...faults], index };
 }
 
@@ -244,18 +245,23 @@ async function comparedViews(
   db: DatabaseSync,
   { tenants }: FsckReport,
   views: ComparedViews,
-  { isWithoutIndex, onProgress, signal }: StoreCheckRequest,
+  { request, ring }: Pick<Checking, 'request' | 'ring'>,
 ): ReturnType<typeof indexFaults> {
+  const { isWithoutIndex, onProgress, signal } = request;
   const logOrigin = readInstallation(db)?.logOrigin;
   if (isWithoutIndex) return notCompared(NOT_ASKED_FOR);
   if (views.whyNot !== undefined) return notCompared(views.whyNot);
   if (logOrigin === undefined) return notCompared('the log has no name');
   try {
-    return await indexFaults(tenants, views.over(db, logOrigin), async (progress) => {
-      onProgress?.(progress);
-      await wait(systemClock, 0, signal);
-      signal?.throwIfAborted();
-    });
+    return await indexFaults(
+      tenants,
+      views.over(db, logOrigin, SealedRows.toVerify(ring)),
+      async (progress) => {
+        onProgress?.(progress);
+        await wait(systemClock, 0, signal);
+        signal?.throwIfAborted();
+      },
+    );
   } catch (error) {
     // The log has been read as a whole by now: this is the other file.
     if (isDamage(error)) return notCompared(unreadable(error));

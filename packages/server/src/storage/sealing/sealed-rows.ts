@@ -2,8 +2,9 @@
 // sealed. A row brings the sealed keys with it (`SEALED_COLUMNS`), so that a key counts as it is stored at that moment: what was
 // destroyed opens nowhere from then on, whatever a process remembers.
 
+import { createHmac } from 'node:crypto';
 import { eventIdText } from '@tallystick/evidence';
-import { blobOf, readOr, textIn } from '../rows/columns.ts';
+import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
 import { openBox } from './boxes.ts';
 import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
 
@@ -95,6 +96,22 @@ export class SealedRows {
       const isFault =
         error instanceof UnusableKey && (this.#isVerifying || !(error instanceof UnknownRingKey));
       if (isFault) return { ...row, text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message };
+      throw error;
+    }
+  }
+
+  /**
+   * What the index of a tenant is encrypted with, made of its key: `row` has `key_id` and `sealed`. Undefined where there is none that
+   * opens, which the verifier of the keys says.
+   */
+  indexSecret(tenant: string, row: Row | undefined): Uint8Array | undefined {
+    if (row === undefined || this.#ring === undefined) return undefined;
+    try {
+      const name = { tenant, purpose: 'Tenant', keyId: textIn(row, 'key_id') } as const;
+      const key = this.#ring.open(blobOf(row, 'sealed'), name);
+      return createHmac('sha256', key).update('index of events').digest();
+    } catch (error) {
+      if (error instanceof UnusableKey || error instanceof ColumnError) return undefined;
       throw error;
     }
   }

@@ -36,7 +36,11 @@ const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const LEAVES = statement(
   'SELECT leaf_index, leaf FROM entries WHERE tenant_id = $1 AND leaf_index = ANY ($2::bigint[])',
 );
-const SECRET = statement('SELECT index_key FROM tenants WHERE tenant_id = $1');
+const SECRET = statement(
+  `SELECT index_key, key_id, sealed FROM tenants LEFT JOIN tenant_keys
+     ON tenant_keys.tenant_id = tenants.tenant_id AND purpose = 'Tenant' AND state = 'Open'
+   WHERE tenants.tenant_id = $1`,
+);
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
   `SELECT heads.tenant_id, heads.next_index
@@ -177,9 +181,11 @@ export class LogEvents implements IndexedLog {
     return indexes.map((index) => leaves.get(index));
   }
 
-  async secret(tenant: TenantId): Promise<Uint8Array> {
+  async secrets(tenant: TenantId): Promise<[own: Uint8Array, sealed?: Uint8Array]> {
     const [row] = await this.#reads.query(tenant, SECRET, [tenant]);
-    return blobOf(row, 'index_key');
+    const own = blobOf(row, 'index_key');
+    const sealed = this.#sealed.indexSecret(tenant, row?.['key_id'] === null ? undefined : row);
+    return sealed === undefined ? [own] : [own, sealed];
   }
 }
 

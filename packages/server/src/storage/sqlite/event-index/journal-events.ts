@@ -32,6 +32,8 @@ export class JournalEvents implements IndexedLog {
   readonly #newHeads: StatementSync;
   readonly #lastEntry: StatementSync;
   readonly #notices: StatementSync;
+  readonly #tenantKey: StatementSync;
+  readonly #sealed: SealedRows;
   readonly #purges = new KnownPurges();
   /** The last row of entries that is in `known`. */
   #position: number | undefined;
@@ -49,6 +51,11 @@ export class JournalEvents implements IndexedLog {
     this.#events = new LoggedEvents(journal, sealed);
     this.#log = new LogTables(journal, logOrigin, sealed);
     this.#indexedTo = indexedTo;
+    this.#sealed = sealed;
+    this.#tenantKey = journal.prepare(
+      `SELECT key_id, sealed FROM tenant_keys JOIN tenants USING (tenant)
+       WHERE tenant_id = ? AND purpose = 'Tenant' AND state = 'Open'`,
+    );
     this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
     // Larger indexes exist only in altered rows.
     const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
@@ -157,8 +164,10 @@ export class JournalEvents implements IndexedLog {
     });
   }
 
-  secret(tenant: TenantId): Uint8Array {
-    return blobOf(this.#tenant.get(tenant), 'fingerprint_key');
+  secrets(tenant: TenantId): [own: Uint8Array, sealed?: Uint8Array] {
+    const own = blobOf(this.#tenant.get(tenant), 'fingerprint_key');
+    const sealed = this.#sealed.indexSecret(tenant, this.#tenantKey.get(tenant));
+    return sealed === undefined ? [own] : [own, sealed];
   }
 
   #isRemovedIn(tenant: TenantId, span: IndexSpan): (index: number) => boolean {
