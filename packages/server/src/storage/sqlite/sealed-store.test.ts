@@ -21,7 +21,7 @@ after(() => rmSync(folder, { recursive: true }));
 const newPlace = () => mkdtempSync(join(folder, 'data-'));
 
 const CANARY = 'Kanarienvogel';
-const EVENTS = 4096;
+const EVENTS = 2048;
 
 function openAt(directory: string, openSealing?: OpenSealing, threads = false): Promise<Storage> {
   return openSqliteStorage({
