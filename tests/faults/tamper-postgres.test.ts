@@ -144,7 +144,7 @@ describe('tampering with a database', { concurrency: 1 }, () => {
     assert.ok(controls.length >= 15, `${controls.length} controls`);
     for (const { title, on = 'plain', tamper, control } of controls) {
       const faults = await (on === 'tiled' ? tiled : plain).faults(tamper, { without: control });
-      assert.deepEqual(faults, [], `${title} is found without the check ${control}`);
+      assert.deepEqual(faults, [], `${title} is found without ${String(control)}`);
     }
   });
 

@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
 import { checkStore } from '../../packages/server/src/check-store.ts';
+import { PastDecisions } from '../../packages/server/src/policies/past-decisions.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import { checkJournal, notEvidenceIn } from '../../packages/server/src/storage/sqlite/fsck/fsck.ts';
 import { ALL_CHECKS, type Check } from '../../packages/server/src/storage/fsck/checks.ts';
@@ -30,6 +31,8 @@ const SAMPLE = 300;
 const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
 const resources = new WalkResources(ALL_CHECKS);
 
+const newDecisions = () => new PastDecisions();
+
 interface Bench {
   readonly store: MadeStore;
   readonly db: DatabaseSync;
@@ -48,17 +51,17 @@ async function benchOf(store: MadeStore): Promise<Bench> {
 }
 
 interface Look {
-  readonly without?: Check | undefined;
+  readonly without?: Check | readonly Check[] | undefined;
   /** Only what is stored of one tenant, and without what SQLite says of its pages: a part of the whole verification. */
   readonly tenant?: string | undefined;
 }
 
 function faultsIn({ db, heads, keys }: Bench, { without, tenant }: Look = {}): readonly StoreFault[] {
   const remembered = { anchor: { before: heads, behind: heads }, seen: [] };
-  const checks = new Set([...ALL_CHECKS].filter((each) => each !== without));
+  const checks = new Set([...ALL_CHECKS].filter((each) => ![without].flat().includes(each)));
   if (tenant !== undefined) for (const each of ['file', 'schema'] as const) checks.delete(each);
   const own = without === undefined ? { resources } : {};
-  const steps = checkJournal(db, { keys, remembered, checks, tenant, ...own });
+  const steps = checkJournal(db, { keys, remembered, newDecisions, checks, tenant, ...own });
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value.faults;
 }
 
@@ -83,7 +86,19 @@ function tampered<T>(db: DatabaseSync, tamper: () => void, look: () => T): T {
 }
 
 /** Columns in which a change shows at exactly the entry that they belong to. */
-const LOCATED = ['entry', 'leaf', 'root1', 'root2', 'classification', 'text1', 'text2', 'seeds', 'tenant'];
+const LOCATED = [
+  'entry',
+  'leaf',
+  'root1',
+  'root2',
+  'classification',
+  'text1',
+  'text2',
+  'seeds',
+  'expires_at_ms',
+  'decision',
+  'tenant',
+];
 
 function requireFound({ cell, byte, way }: ByteChange, faults: readonly StoreFault[]): void {
   const what = `${cell.table}.${cell.column} [${cell.key.map(String).join(', ')}] byte ${byte}, ${way}`;
@@ -249,7 +264,7 @@ describe('tampering with a store', { concurrency: 1 }, () => {
       assert.deepEqual(
         tampered(own.db, () => tamper(own.db), look),
         [],
-        `${title} is found without the check ${control}`,
+        `${title} is found without ${String(control)}`,
       );
     }
   });

@@ -12,6 +12,7 @@ import {
   parseNote,
   parseVerifierKey,
 } from '@tallystick/evidence';
+import { PastDecisions } from './policies/past-decisions.ts';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { hasAnchor } from './storage/anchor/files.ts';
@@ -75,6 +76,8 @@ export interface StoreTotals {
   readonly deleted: number;
   /** Entries whose content is gone, and no notice that was read explains it. */
   readonly unexplained: number;
+  /** Events of which it is not known what has decided when they expire. */
+  readonly undecided: number;
   readonly streams: number;
   readonly tiles: number;
   readonly checkpoints: number;
@@ -141,7 +144,8 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
       request.signal?.throwIfAborted();
     };
     using ring = await ringToVerify(directory, request, () => fsck.hasKeys(state));
-    const checked = await fsck.checkDatabase(state, { keys, remembered, tenant, ring }, onProgress);
+    const options = { keys, remembered, newDecisions, tenant, ring };
+    const checked = await fsck.checkDatabase(state, options, onProgress);
     const { faults, index } = request.isWithoutIndex
       ? notCompared(NOT_ASKED_FOR)
       : await indexFaults(checked.tenants, comparedIndex(state, SealedRows.toVerify(ring)), onProgress);
@@ -194,6 +198,7 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<Checke
   const steps = checkJournal(db, {
     keys,
     remembered: { anchor: readingsOf(before, behind), seen },
+    newDecisions,
     tenant: request.tenant,
     ring,
   });
@@ -273,6 +278,8 @@ function requireTenant(isThere: boolean, tenant: string | undefined): void {
   if (tenant !== undefined && !isThere) throw new StartError(`there is no tenant ${tenant}`);
 }
 
+const newDecisions = () => new PastDecisions();
+
 type Reading = AnchorSnapshots['history'] | EvidenceError;
 
 async function readingOf(place: string): Promise<Reading> {
@@ -328,6 +335,7 @@ function totalsOf({ tenants }: FsckReport): StoreTotals {
     values: sum('values'),
     deleted: sum('deleted'),
     unexplained: sum('unexplained'),
+    undecided: sum('undecided'),
     streams: tenants.reduce((total, { streams }) => total + streams, 0),
     tiles: sum('tiles'),
     checkpoints: sum('checkpoints'),

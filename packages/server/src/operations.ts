@@ -79,6 +79,7 @@ export interface OperationParts {
   readonly apiKeys?: OperationsOf<'apiKeys'>;
   readonly tenants?: OperationsOf<'tenants'>;
   readonly policies?: OperationsOf<'policies'>;
+  readonly holds?: OperationsOf<'holds'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
   readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
@@ -91,6 +92,7 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.apiKeys,
     ...parts.tenants,
     ...parts.policies,
+    ...parts.holds,
     ...parts.violations,
     ...parts.admin,
     ...parts.status,

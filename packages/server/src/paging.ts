@@ -70,6 +70,17 @@ export function inOrder({ direction, beyond, rowsMax }: PageRead<string>): RowsR
   return { way: direction === 'Next' ? 'Rising' : 'Falling', beyond, limit: rowsMax };
 }
 
+/** What is asked of a list that is in memory as a whole, in the order of its ids. */
+export function rowsIn<Row>(
+  rows: readonly Row[],
+  idOf: (row: Row) => string,
+  { way, beyond, limit }: RowsRequest,
+): Row[] {
+  const ordered = way === 'Rising' ? rows : rows.toReversed();
+  const isBeyond = (id: string) => beyond === undefined || (way === 'Rising' ? id > beyond : id < beyond);
+  return ordered.filter((row) => isBeyond(idOf(row))).slice(0, limit);
+}
+
 export const isId = (value: unknown): value is string => typeof value === 'string';
 
 /** Keys that are an index or a sequence. */

@@ -39,6 +39,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   records: ['tenant', 'kind', 'id'],
   past_records: ['tenant', 'kind', 'id', 'version'],
   deletions: ['tenant', 'first_index'],
+  decisions: ['tenant', 'decision'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
 
@@ -56,6 +57,8 @@ export const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; w
     where: 'key_id IS NULL',
     why: 'it has no byte; that it is set is among the named changes',
   },
+  { column: 'contents.expires_at_ms', where: 'expires_at_ms IS NULL', why: 'it has no byte' },
+  { column: 'contents.decision', where: 'decision IS NULL', why: 'it has no byte' },
   { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
   { column: 'records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
   { column: 'records.id', where: "id = ''", why: 'it has no byte' },
@@ -144,7 +147,7 @@ export function change(db: DatabaseSync, { cell, byte, way }: ByteChange, bit: n
 
 function write(db: DatabaseSync, { table, column, key, value }: Cell, bytes: Buffer): void {
   const isText = typeof value === 'string';
-  const changed: SQLInputValue = typeof value === 'number' ? bytes.readIntBE(0, bytes.length) : bytes;
+  const changed: SQLInputValue = typeof value === 'number' ? integerIn(bytes) : bytes;
   const placeholder = isText ? 'CAST(? AS TEXT)' : '?';
   const where = KEYS[table]!.map((name) => `${name} = ?`).join(' AND ');
   if (table === 'entries') {
@@ -158,6 +161,10 @@ function write(db: DatabaseSync, { table, column, key, value }: Cell, bytes: Buf
     changed,
     ...(key as SQLInputValue[]),
   );
+}
+
+export function integerIn(bytes: Buffer): number | bigint {
+  return bytes.length === 8 ? bytes.readBigInt64BE() : bytes.readIntBE(0, bytes.length);
 }
 
 /** A small generator of chance with a seed, so that what was found can be found again. */

@@ -3,7 +3,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { formatVerifierKey, parseCheckpoint, parseNote, signatureLine } from '@tallystick/evidence';
-import { type NamedChange, unguarded } from './named-change.ts';
+import { idAt, type NamedChange, unguarded } from './named-change.ts';
 
 /** The newest checkpoint of acme. */
 function signAnew(db: DatabaseSync): void {
@@ -124,6 +124,66 @@ export const DERIVED_ROWS: readonly NamedChange[] = [
     tamper: unguarded('INSERT INTO tile_hashes VALUES (1, 0, 1, 1, zeroblob(32))'),
     expected: ['acme', 'PROOF_INVALID'],
     control: 'tiles',
+  },
+  {
+    title: 'an event that would be purged too early',
+    tamper: unguarded(
+      `UPDATE contents SET expires_at_ms = expires_at_ms - 86400000 WHERE id = ${idAt(1, 6)}`,
+    ),
+    expected: ['acme', 'LEAF_MISMATCH', 6],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that would be kept too long',
+    tamper: unguarded(`UPDATE contents SET expires_at_ms = expires_at_ms + 1 WHERE id = ${idAt(1, 2)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 2],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that would never expire',
+    tamper: unguarded(`UPDATE contents SET expires_at_ms = NULL WHERE id = ${idAt(1, 120)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'a notice that would expire',
+    tamper: unguarded(`UPDATE contents SET expires_at_ms = 1 WHERE id = ${idAt(1, 40)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 40],
+    control: 'decisions',
+  },
+  {
+    title: 'an event without what has decided about it',
+    tamper: unguarded(`UPDATE contents SET decision = NULL WHERE id = ${idAt(1, 120)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that another decision has decided',
+    tamper: unguarded(
+      `UPDATE contents SET decision = (SELECT decision FROM contents WHERE id = ${idAt(1, 3)}) WHERE id = ${idAt(1, 120)}`,
+    ),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that a decision has decided which is not there',
+    tamper: unguarded(`UPDATE contents SET decision = decision + 1 WHERE id = ${idAt(1, 120)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'a decision whose text says something else',
+    tamper: unguarded(
+      `UPDATE decisions SET body = replace(body, '"decided":true', '"decided":false') WHERE tenant = 1`,
+    ),
+    expected: ['acme', 'LEAF_MISMATCH'],
+    control: 'decisions',
+  },
+  {
+    title: 'a decision under another number',
+    tamper: unguarded(`UPDATE decisions SET decision = decision + 1 WHERE tenant = 1`),
+    expected: ['acme', 'LEAF_MISMATCH'],
+    control: 'decisions',
   },
   {
     title: 'a guard of the entries that is taken away',

@@ -11,6 +11,7 @@ import {
   KINDS,
   leafHash,
 } from '@tallystick/evidence';
+import { expiryAfter } from '../../../packages/server/src/runtime/expiry.ts';
 import { Commitments, SEEDS_BYTES } from '../../../packages/server/src/storage/pool/commitments.ts';
 
 export interface ForgedEntry extends Omit<Entry, 'content'> {
@@ -41,13 +42,15 @@ export function writeForged(db: DatabaseSync, forged: ForgedEntry, id?: number):
     root1,
     root2,
   );
-  db.prepare('INSERT OR REPLACE INTO contents (id, text1, text2, seeds) VALUES (?, ?, ?, ?)').run(
-    own,
-    forged.texts[0],
-    forged.texts[1],
-    seeds,
-  );
+  db.prepare(
+    'INSERT OR REPLACE INTO contents (id, text1, text2, seeds, expires_at_ms) VALUES (?, ?, ?, ?, ?)',
+  ).run(own, forged.texts[0], forged.texts[1], seeds, expiryOf(forged));
   return leaf;
+}
+
+/** As the usual settings decide. */
+export function expiryOf({ kind, receivedAtMs }: Pick<Entry, 'kind' | 'receivedAtMs'>): number | null {
+  return kind === KINDS.event ? expiryAfter(receivedAtMs, 'P7Y') : null;
 }
 
 /** What the service would store of these texts. */

@@ -108,7 +108,7 @@ export const FORGERIES: readonly NamedChange[] = [
     title: 'a column that makes a secret event public',
     tamper: unguarded(`UPDATE entries SET classification = 0 WHERE id = ${idAt(1, 3)}`),
     expected: ['acme', 'LEAF_MISMATCH', 3],
-    control: 'classification',
+    control: ['classification', 'decisions'],
   },
   {
     title: 'content that says that it is sealed',

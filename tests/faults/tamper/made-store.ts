@@ -7,8 +7,17 @@ import { chmodSync, copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { TenantId } from '@tallystick/contract';
+import type { PolicyConfiguration, TenantId } from '@tallystick/contract';
 import { encodeEvent, KINDS, type NoticeFacts, type NoticeKind } from '@tallystick/evidence';
+import { type DecidingSettings, deciderOf } from '../../../packages/server/src/policies/decide.ts';
+import {
+  contentOfPolicy,
+  newPolicy,
+  type PolicyRecord,
+  replacedPolicy,
+} from '../../../packages/server/src/policies/policy.ts';
+import { eventFacts } from '../../../packages/server/src/policies/testing/policy-record.ts';
+import { USUAL_SETTINGS } from '../../../packages/server/src/access/tenants.ts';
 import { signCheckpointHead } from '../../../packages/server/src/keys/signing-keys.ts';
 import { systemClock } from '../../../packages/server/src/runtime/clock.ts';
 import { Deadline } from '../../../packages/server/src/runtime/deadline.ts';
@@ -27,7 +36,7 @@ import { draftNotice } from '../../../packages/server/src/streams/append/notice.
 
 export const LOG_ORIGIN = 'audit.example.com';
 const START_MS = 1_767_323_046_000;
-const CLASSIFICATIONS = ['Public', 'Internal', 'Confidential', 'Secret'] as const;
+const HINTS = [undefined, 'Internal', 'Confidential', 'Secret'] as const;
 const random = createSystemRandom();
 export const nextId = createUlids(systemClock, random);
 
@@ -42,6 +51,7 @@ export class Maker implements AsyncDisposable {
   readonly directory: string;
   readonly storage: Storage;
   #nowMs = START_MS;
+  readonly #deciding = new Map<TenantId, DecidingSettings>();
 
   private constructor(directory: string, storage: Storage) {
     this.directory = directory;
@@ -83,7 +93,7 @@ export class Maker implements AsyncDisposable {
   events(tenant: TenantId, count: number, action = 'Read.Invoice'): Promise<void> {
     return this.append(
       tenant,
-      Array.from({ length: count }, (_, i) => eventDraft(action, i)),
+      Array.from({ length: count }, (_, i) => eventDraft(action, i, this.#deciding.get(tenant))),
     );
   }
 
@@ -98,22 +108,37 @@ export class Maker implements AsyncDisposable {
     return this.append(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: this.#nowMs })]);
   }
 
-  /** So many versions of one record, each with its notice. */
+  /** So many versions of a policy, each with its notice: it keeps what was deleted for ten years and more. */
   async versions(tenant: TenantId, count: number): Promise<void> {
     const macs = createRecordMacs(
       () => [new Uint8Array(32)],
       () => LOG_ORIGIN,
     );
-    const id = nextId();
-    for (let version = 1; version <= count; version++) {
-      const content = { state: 'Active', uniqueName: 'Finance', version };
-      const record = macs.make({ owner: tenant, kind: 'Policy', id, version, content }, random);
+    let policy: PolicyRecord | undefined;
+    for (let made = 1; made <= count; made++) {
+      const author = { by: 'ana', nowMs: this.#nowMs, nextId };
+      const configuration: PolicyConfiguration = {
+        name: 'Finance',
+        policyType: 'Retention',
+        priority: 100,
+        rules: [
+          { conditions: { action: 'Delete.Invoice' }, effect: { retentionPeriod: `P${9 + made}Y` } },
+          { conditions: { classification: 'Secret' }, effect: { retentionPeriod: 'P1Y' } },
+        ],
+      };
+      policy =
+        policy === undefined
+          ? newPolicy(tenant, configuration, author)
+          : replacedPolicy(policy, configuration, author);
+      const { policyId, version, noticeId: eventId } = policy;
+      const content = contentOfPolicy(policy);
+      const record = macs.make({ owner: tenant, kind: 'Policy', id: policyId, version, content }, random);
       const facts = {
         kind: KINDS.policyChange,
         action: 'Update.Policy',
-        resource: { resourceType: 'Policy', resourceId: id },
+        resource: { resourceType: 'Policy', resourceId: policyId },
         payload: {
-          policyId: id,
+          policyId,
           policyVersion: version,
           policyType: 'Retention',
           act: 'Updated',
@@ -121,7 +146,8 @@ export class Maker implements AsyncDisposable {
         },
         correlationId: random.uuid(),
       } as const;
-      await this.append(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: this.#nowMs })], [record]);
+      await this.append(tenant, [draftNotice(facts, { eventId, nowMs: this.#nowMs })], [record]);
+      this.#deciding.set(tenant, { ...USUAL_SETTINGS, policies: [policy] });
     }
   }
 
@@ -195,18 +221,22 @@ export class Maker implements AsyncDisposable {
   }
 }
 
-export function eventDraft(action: string, i: number): Draft {
-  const classification = CLASSIFICATIONS[i % 4]!;
+const UNDECIDED: DecidingSettings = { ...USUAL_SETTINGS, policies: [] };
+
+function eventDraft(action: string, i: number, deciding: DecidingSettings = UNDECIDED): Draft {
+  const hint = HINTS[i % 4];
   const more: Record<string, unknown>[] = [
     {},
     { payload: { amount: 12.5 + i, ok: true } },
     { context: { ipAddress: '203.0.113.7' }, payload: [i, 'späť'] },
     { payload: { 'a/b': null, list: [{ q: i }] } },
   ];
+  const facts = eventFacts({ action, classification: hint });
+  const decision = deciderOf(deciding)(facts, START_MS);
   const [one, two] = encodeEvent({
     action,
     actor: { actorType: 'User', userId: `u-${i}` },
-    classification,
+    classification: decision.classification,
     outcome: i % 3 === 0 ? 'Denied' : 'Success',
     ...more[i % more.length],
   });
@@ -214,8 +244,7 @@ export function eventDraft(action: string, i: number): Draft {
     kind: 1,
     eventId: nextId(),
     texts: [one.bytes, two.bytes],
-    classification,
-    retention: 'P1D',
+    ...decision,
     ...(i % 5 === 0 ? { sentFingerprint: new Uint8Array(32).fill(i) } : {}),
   };
 }

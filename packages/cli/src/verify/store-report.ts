@@ -84,11 +84,15 @@ function indexText({ index, faults }: StoreVerdict): string {
 }
 
 function entriesText({ totals, tenants: all }: StoreVerdict): string {
-  const { tenants, entries, values, deleted, unexplained } = totals;
+  const { tenants, entries, values, deleted, unexplained, undecided } = totals;
   const own = all.some(({ tenant }) => tenant === INSTALLATION) ? ' and the installation' : '';
   const gone = unexplained === 0 ? '' : `, ${unexplained} gone without a notice that was read`;
   const whole = `${entries} of ${counted(tenants, 'tenant')}${own}: ${values} with their values`;
-  return `${whole}, ${deleted} deleted under notices${gone}`;
+  const unknown =
+    undecided === 0
+      ? ''
+      : `; NOT verified: when ${counted(undecided, 'event')} ${undecided === 1 ? 'expires' : 'expire'}, since the policies or settings of then are not stored`;
+  return `${whole}, ${deleted} deleted under notices${gone}${unknown}`;
 }
 
 function faultRows({ faults }: StoreVerdict): [string, string][] {

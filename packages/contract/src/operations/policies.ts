@@ -180,7 +180,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.create',
-    planned: true,
     summary: 'Place a legal hold: nothing that matches expires or is redacted',
     effect: 'Write',
     permission: 'audit.holds.manage',
@@ -197,7 +196,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.list',
-    planned: true,
     summary: 'List legal holds, newest first',
     effect: 'Read',
     permission: 'audit.holds.manage',
@@ -208,7 +206,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.get',
-    planned: true,
     summary: 'Get a legal hold',
     effect: 'Read',
     permission: 'audit.holds.manage',
@@ -219,7 +216,6 @@ export const POLICY_OPERATIONS = [
   }),
   operation({
     name: 'holds.release',
-    planned: true,
     summary: 'Release a legal hold; releasing it again changes nothing',
     effect: 'Write',
     permission: 'audit.holds.manage',

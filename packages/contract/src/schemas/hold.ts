@@ -19,11 +19,19 @@ import {
   PolicyId,
   reason,
   RuleId,
+  Sequence,
   TenantId,
   text,
 } from './primitives.ts';
 
 const paths = arrayOf(text(LIMITS.identityLengthMax), { minItems: 1, maxItems: LIMITS.redactFieldsMax });
+
+/** A part of the log. */
+export type HoldRange = Static<typeof HoldRange>;
+export const HoldRange = strictObject('HoldRange', 'Events of the tenant by their place in the log.', {
+  fromSequence: doc(Sequence, 'The first.'),
+  toSequence: doc(Sequence, 'The last; it may lie ahead of the log.'),
+});
 
 export const HoldStatus = choice('HoldStatus', 'Only an active hold stops expiry and redaction.', [
   'Active',
@@ -35,6 +43,7 @@ export const HoldRequest = strictObject('HoldRequest', 'A legal hold to place.',
   name,
   reason,
   conditions: optional(doc(Conditions, 'Which events are held, present and future; all, when absent.')),
+  range: optional(doc(HoldRange, 'Where they are in the log; anywhere, when absent. Both must hold.')),
 });
 
 export type LegalHold = Static<typeof LegalHold>;
@@ -46,8 +55,12 @@ export const LegalHold = object(
     tenantId: TenantId,
     name,
     reason,
-    conditions: Conditions,
+    conditions: optional(Conditions),
+    range: optional(HoldRange),
     status: HoldStatus,
+    heldEvents: optional(
+      doc(Count, 'Events with content that match. Counted in the background, and absent until then.'),
+    ),
     createdAt: Instant,
     createdBy: CallerName,
     releasedAt: optional(Instant),
@@ -137,7 +150,10 @@ export const EventExplanation = object(
     retention: object('RetentionExplanation', 'Decided at acceptance; holds apply at once.', {
       value: optional(doc(EventRetention, 'Absent for a notice, which is kept.')),
       rules: arrayOf(RuleMatch),
-      holdIds: arrayOf(HoldId),
+      holdIds: doc(
+        arrayOf(HoldId),
+        'Legal holds that cover it, and policies with a rule that does (`legalHold`), now.',
+      ),
     }),
     access: object('AccessExplanation', 'Decided for this reader, now.', {
       clearance: Classification,

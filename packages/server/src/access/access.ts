@@ -11,6 +11,7 @@ import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeys } from './api-keys.ts';
+import { createHolds, type Holds } from '../holds/holds.ts';
 import { createPolicies, type Policies } from '../policies/policies.ts';
 import { createKeyChanges, type KeyChanges } from './key-changes.ts';
 import { createApiKeys } from './key-records.ts';
@@ -20,6 +21,7 @@ export interface Access {
   readonly keys: ApiKeys;
   readonly tenants: Tenants;
   readonly policies: Policies;
+  readonly holds: Holds;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
   readonly change: ChangeRecords;
@@ -61,7 +63,8 @@ export function createAccess(parts: AccessParts): Access {
     onForged,
   });
   const policies = createPolicies(records, kept);
-  const tenants = createTenants(parts.tenants, kept, policies);
+  const holds = createHolds(records, kept);
+  const tenants = createTenants(parts.tenants, kept, { policies, holds });
   const ensure = (tenantId: string) => tenants.ensure(tenantId, clock.now());
   const { provide = ensure } = parts;
   const change = createChange({
@@ -83,5 +86,5 @@ export function createAccess(parts: AccessParts): Access {
     nextId,
     ...(telemetry && { telemetry }),
   });
-  return { keys, tenants, policies, installation: () => ensure(INSTALLATION), change, keyChanges };
+  return { keys, tenants, policies, holds, installation: () => ensure(INSTALLATION), change, keyChanges };
 }

@@ -18,6 +18,8 @@ const record = (tenantId: TenantId, facts: Partial<TenantRecord> = {}): TenantRe
   createdAtMs: 0,
   updatedAtMs: 0,
   version: 0,
+  holds: [],
+  holdsAsOf: '0',
   policies: [],
   ...facts,
 });

@@ -4,8 +4,11 @@
 import { type Classification, type Duration, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
 import { INSTALLATION, parseJson } from '@tallystick/evidence';
 import type { RowsRequest } from '../paging.ts';
+import { ForgedRecord, type GenuineRecords } from '../records/genuine-records.ts';
 import type { KeptRecords } from '../records/kept-records.ts';
-import { ForgedPolicy, type Policies } from '../policies/policies.ts';
+import type { Holds } from '../holds/holds.ts';
+import type { HoldRecord } from '../holds/hold.ts';
+import type { Policies } from '../policies/policies.ts';
 import type { PolicyRecord } from '../policies/policy.ts';
 import type { StoredRecord } from '../records/records.ts';
 
@@ -32,7 +35,11 @@ export interface TenantRecord extends TenantSettings {
   readonly version: number;
   /** Those that are active, by id. */
   readonly policies: readonly PolicyRecord[];
-  /** A record of it is not one of this installation's: nobody knows its settings, or its policies, and it is not served. */
+  /** Those that are active, by id: holds/hold-judge.ts asks them. */
+  readonly holds: readonly HoldRecord[];
+  /** Another text after every change of its holds or policies; a notice that removes content is held against it (streams/log.ts). */
+  readonly holdsAsOf: string;
+  /** A record of it is not one of this installation's: nobody knows its settings, policies or holds, and it is not served. */
   readonly isAltered?: boolean;
 }
 
@@ -43,6 +50,10 @@ export interface StoredTenant {
   readonly createdAtMs: number;
   /** Also if all of them are deleted: only their records say so. */
   readonly hasPolicies: boolean;
+  /** Also if all of them are released. */
+  readonly hasHolds: boolean;
+  /** Of the records as they were no later than when these facts were read. */
+  readonly holdsAsOf: string;
   readonly settings: StoredRecord | undefined;
 }
 
@@ -64,7 +75,8 @@ export interface Tenants {
   count(states: readonly string[]): Promise<number>;
 }
 
-const USUAL: TenantSettings = {
+/** Of one whose settings nobody has changed. */
+export const USUAL_SETTINGS: TenantSettings = {
   tier: 'Standard',
   region: undefined,
   status: 'Active',
@@ -73,48 +85,50 @@ const USUAL: TenantSettings = {
   fourEyes: false,
 };
 
-const UNTRUSTED: TenantSettings = { ...USUAL, status: 'Suspended' };
+const UNTRUSTED: TenantSettings = { ...USUAL_SETTINGS, status: 'Suspended' };
 
 export function createTenants(
   store: TenantStore,
   kept: KeptRecords,
-  policies: Pick<Policies, 'all'>,
+  { policies, holds }: { readonly policies: Pick<Policies, 'all'>; readonly holds: Pick<Holds, 'all'> },
 ): Tenants {
-  const policiesOf = async ({ tenantId, hasPolicies }: StoredTenant) => {
-    if (!hasPolicies) return [];
-    try {
-      return (await policies.all(tenantId)).filter(({ status }) => status === 'Active');
-    } catch (error) {
-      if (error instanceof ForgedPolicy) return undefined;
-      throw error;
-    }
-  };
   const before = new Map<TenantId, TenantRecord>();
   /** What is compiled for a record stays compiled: so one that is the same as before is the same object. */
   const sameAsBefore = (record: TenantRecord): TenantRecord => {
     const known = before.get(record.tenantId);
     if (known !== undefined && isSameTenant(known, record)) return known;
     if (before.size >= TENANTS_KEPT_MAX) before.clear();
-    if (record.policies.length > 0) before.set(record.tenantId, record);
+    if (record.policies.length + record.holds.length > 0) before.set(record.tenantId, record);
     return record;
   };
   const tenantOf = async (stored: StoredTenant): Promise<TenantRecord> => {
-    const { settings, hasPolicies: _, ...facts } = stored;
-    const active = await policiesOf(stored);
+    const { settings, hasPolicies, hasHolds, ...facts } = stored;
+    const { tenantId } = stored;
+    // Read behind `holdsAsOf`: one that changes meanwhile leaves that behind, and nothing is removed.
+    const active = hasPolicies ? await activeOf(policies, tenantId) : [];
+    const held = hasHolds ? await activeOf(holds, tenantId) : [];
     const genuine = await kept.genuine(settings);
     const version = settings?.version ?? 0;
-    if (active === undefined || (settings !== undefined && genuine === undefined))
+    if (active === undefined || held === undefined || (settings !== undefined && genuine === undefined))
       return {
         ...facts,
         updatedAtMs: facts.createdAtMs,
         ...UNTRUSTED,
         version,
         policies: [],
+        holds: [],
         isAltered: true,
       };
     if (genuine === undefined)
-      return sameAsBefore({ ...facts, ...USUAL, version, updatedAtMs: facts.createdAtMs, policies: active });
-    return sameAsBefore({ ...facts, ...settingsIn(genuine), version, policies: active });
+      return sameAsBefore({
+        ...facts,
+        ...USUAL_SETTINGS,
+        version,
+        updatedAtMs: facts.createdAtMs,
+        policies: active,
+        holds: held,
+      });
+    return sameAsBefore({ ...facts, ...settingsIn(genuine), version, policies: active, holds: held });
   };
   const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
     kept.get(`tenant ${tenantId}`, async () => {
@@ -136,14 +150,33 @@ export function createTenants(
 
 const TENANTS_KEPT_MAX = 1000;
 
+/** Undefined where one of them is not one of this installation's. */
+async function activeOf<R extends { readonly status: string }>(
+  records: Pick<GenuineRecords<R>, 'all'>,
+  tenantId: TenantId,
+): Promise<readonly R[] | undefined> {
+  try {
+    return (await records.all(tenantId)).filter(({ status }) => status === 'Active');
+  } catch (error) {
+    if (error instanceof ForgedRecord) return undefined;
+    throw error;
+  }
+}
+
 function isSameTenant(one: TenantRecord, other: TenantRecord): boolean {
   return (
     one.version === other.version &&
     one.updatedAtMs === other.updatedAtMs &&
     Buffer.compare(one.fingerprintKey, other.fingerprintKey) === 0 &&
-    one.policies.length === other.policies.length &&
-    one.policies.every((policy, i) => policy === other.policies[i])
+    // Each change of a policy or a hold makes it another one.
+    one.holdsAsOf === other.holdsAsOf &&
+    isSameList(one.policies, other.policies) &&
+    isSameList(one.holds, other.holds)
   );
+}
+
+function isSameList(one: readonly object[], other: readonly object[]): boolean {
+  return one.length === other.length && one.every((each, i) => each === other[i]);
 }
 
 const TENANT_ID = new RegExp(TENANT_ID_PATTERN);
@@ -164,7 +197,7 @@ export function contentOf(settings: TenantSettings, updatedAtMs: number) {
 }
 
 /** Of a genuine record. */
-function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
+export function settingsIn({ body }: StoredRecord): TenantSettings & { readonly updatedAtMs: number } {
   // Written by `contentOf`.
   const content = parseJson(body) as ReturnType<typeof contentOf> & { region?: string };
   const { tier, state, defaultClassification, defaultRetention, fourEyes, region, updatedAtMs } = content;

@@ -15,6 +15,7 @@ import { createCursors } from '../gateway/cursors.ts';
 import { createRules } from '../gateway/validate.ts';
 import { messageFor } from '../gateway/violations.ts';
 import { createViolationOperations } from '../alerts/violation-operations.ts';
+import { createHoldOperations } from '../holds/hold-operations.ts';
 import { createPolicyOperations } from '../policies/policy-operations.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import type { Store } from './store.ts';
@@ -45,6 +46,13 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     apiKeys: keyOperations(store, reading, surroundings),
     tenants: tenantOperations(store, reading, surroundings),
     policies: policyOperations(store, reading, surroundings),
+    holds: createHoldOperations({
+      ...reading,
+      holds: store.access.holds,
+      tenancy: store.tenancy,
+      change: store.access.change,
+      wakeHoldCount: () => workers.wake('HoldCount'),
+    }),
     violations: createViolationOperations({ ...reading, violations: store.storage.violations }),
     admin: adminOperations(store, reading, surroundings),
   };
@@ -84,7 +92,7 @@ function policyOperations(store: Store, reading: Reading, surroundings: Surround
     policies: access.policies,
     change: access.change,
     tenancy,
-    isInUse: (call, { policyId }) => isPolicyInUse(call, policyId, store.storage.index),
+    isInUse: (call, policy) => isPolicyInUse(call, policy, { index: store.storage.index, clock }),
     schemaFaults: createRules(asJson(PolicyTrial)),
     measureImpact: createPolicyImpact(readingOf(eventParts(store, reading, surroundings))),
     cursors: reading.cursors,

@@ -14,6 +14,7 @@ import { rebuildWork } from '../admin/rebuild.ts';
 import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { indexEventWork } from '../events/index-event-work.ts';
+import { holdCountWork } from '../holds/hold-count.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -146,7 +147,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    workers: workersOn(storage, signing, surroundings),
+    workers: workersOn(storage, signing, access.access, surroundings),
     membership,
     steadyNowMs,
   };
@@ -154,13 +155,15 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 
 /** Every kind of job with its handler. */
 function workersOn(
-  { work: store, index, tree: trees }: LateStorage,
+  { work: store, index, log, tree: trees }: LateStorage,
   signing: Signing,
+  { holds }: Access,
   { clock, random, telemetry }: Surroundings,
 ): Workers {
   const kinds = [
     rebuildWork(index, { work: store, clock }),
     indexEventWork(index),
+    holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
   ];
   return createWorkers({ store, kinds, clock, random, telemetry });

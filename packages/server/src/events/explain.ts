@@ -22,7 +22,7 @@ export function createExplain(parts: ExplainParts) {
     const { stored, shown } = await readShown(call, eventId, parts);
     // Of one that is purged nobody knows any more why.
     if (!('event' in shown)) throw notFound();
-    const { event } = shown;
+    const { event, holdIds } = shown;
     const { content } = stored;
     const decided = readDecidedBy(
       content !== undefined && 'texts' in content ? content.decidedBy : undefined,
@@ -41,7 +41,7 @@ export function createExplain(parts: ExplainParts) {
         retention: {
           ...(event.retention !== undefined && { value: event.retention }),
           rules: await known(decided.retention),
-          holdIds: [],
+          holdIds: [...holdIds],
         },
         access: explainAccess(call, event, factsShown(event)),
       },

@@ -3,12 +3,11 @@
 
 import type { AuditEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
-import { sightOf } from '../policies/sight.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
 import type { FoundEvent, SortKey } from './event-index.ts';
 import type { ReadNoticeParts } from './secret-read.ts';
-import { placeOf, type Published, showEvent } from './show.ts';
+import { judgesOf, placeOf, type Published, showEvent } from './show.ts';
 
 export interface FoundPageParts extends ReadNoticeParts {
   /** How far the log is signed that holds this index of the tenant's sequence. */
@@ -26,7 +25,7 @@ export async function showFound(
   parts: FoundPageParts,
 ): Promise<ShownMatch[]> {
   const { tenant } = call;
-  const sight = sightOf(call);
+  const judges = judgesOf(call);
   const publishedOf = publishedByLog(call, found, parts);
   const altered: AlteredPlace[] = [];
   const shown: ShownMatch[] = [];
@@ -35,7 +34,7 @@ export async function showFound(
     const { stored } = each;
     const published = await publishedOf(stored.index);
     await pause();
-    const seen = showEvent(tenant!, stored, sight, published);
+    const seen = showEvent(tenant!, stored, judges, published);
     if ('event' in seen) shown.push({ event: seen.event, found: each });
     else if ('fault' in seen) {
       altered.push({ eventId: placeOf(stored, published).eventId, index: stored.index, fault: seen.fault });

@@ -5,7 +5,6 @@
 
 import {
   type Answer,
-  type AuditEvent,
   AuditError,
   ERRORS,
   type EventId,
@@ -13,12 +12,11 @@ import {
   type Tombstone,
 } from '@tallystick/contract';
 import type { Call } from '../call.ts';
-import { sightOf } from '../policies/sight.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { reportAltered } from './altered.ts';
 import { relatedTo, type RelatedParts } from './related.ts';
 import { noteSecretsRead } from './secret-read.ts';
-import { type Published, showEvent } from './show.ts';
+import { judgesOf, type Published, showEvent, type Shown } from './show.ts';
 
 export interface GetParts extends RelatedParts {
   readonly log: LogReader;
@@ -48,7 +46,7 @@ export function createGet(parts: GetParts) {
 
 export interface ReadEvent {
   readonly stored: StoredEvent;
-  readonly shown: { readonly event: AuditEvent } | { readonly tombstone: Tombstone };
+  readonly shown: Extract<Shown, { event: unknown }> | { readonly tombstone: Tombstone };
 }
 
 /** One event as this reader gets it; throws EVENT_NOT_FOUND where there is none for this reader. */
@@ -60,16 +58,16 @@ export async function readShown(
   const { tenant, tenantRecord } = call;
   // An unknown tenant has no log.
   if (tenant === undefined || tenantRecord === undefined) throw notFound();
-  const sight = sightOf(call);
+  const judges = judgesOf(call);
   // Asked at the same time: nearly all events are in the log that is written to.
   const [stored, current] = await Promise.all([
-    parts.log.forTenant(tenant).event(eventId, sight.index.visible),
+    parts.log.forTenant(tenant).event(eventId, judges.sight.index.visible),
     parts.publishedOf(call),
   ]);
   if (stored === undefined) throw notFound();
   const isCurrent = stored.index >= current.firstIndex;
   const published = isCurrent ? current : await parts.publishedOf(call, stored.index);
-  const shown = showEvent(tenant, stored, sight, published);
+  const shown = showEvent(tenant, stored, judges, published);
   if ('fault' in shown)
     throw reportAltered(call, [{ eventId, index: stored.index, fault: shown.fault }], parts.telemetry);
   if ('event' in shown) return { stored, shown };

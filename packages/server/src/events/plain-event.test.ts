@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asJson, EventDraft, LIMITS, operationNamed } from '@tallystick/contract';
+import { Actor, asJson, EventDraft, LIMITS, operationNamed, Resource } from '@tallystick/contract';
 import { canonicalBytes, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { UnreadValue } from '../call.ts';
@@ -192,23 +192,37 @@ function agrees(event: Members, requireActorIdentity: boolean): boolean {
 function assertSameFacts(found: PlainEvent, validated: ParsedEvent | PlainEvent): void {
   assert.ok(!isPlain(validated));
   const acceptance = acceptanceOf(testCall(), TENANT, 0);
-  const { hint, ...undecided } = allOf(parsedFacts(validated, acceptance.correlationId));
-  assert.deepEqual(allOf(new PlainFacts(found, acceptance.correlationId)), { hint, ...undecided });
+  const undecided = allOf(parsedFacts(validated, acceptance.correlationId));
+  const plain = new PlainFacts(found, acceptance.correlationId);
+  assert.deepEqual(allOf(plain), undecided);
+  for (const name of FACT_NAMES) {
+    assert.equal(plain.member('actor', name), ownMember(undecided.actor, name));
+    assert.equal(plain.member('resource', name), ownMember(undecided.resource, name));
+  }
   const [{ texts } = assert.fail()] = textsOf([found], acceptance);
   const said = parseJson(texts[0]!) as EventFields;
   const facts = { ...undecided, classification: said.classification };
-  assert.deepEqual(allOf(storedFacts(said, texts[1]!)), { hint: undefined, ...facts });
+  assert.deepEqual(allOf(storedFacts(said, texts[1]!)), facts);
   const { context: _, payload: __, ...shown } = shownEvent(said);
   const queried = { ...shown, ...(parseJson(texts[1]!) as Content) };
-  assert.deepEqual(allOf(queriedFacts(queried)), { hint: undefined, ...facts });
+  assert.deepEqual(allOf(queriedFacts(queried)), facts);
 }
 
-function allOf(facts: EventFacts & { readonly hint?: unknown }) {
-  const { hint, action, actor, resource, outcome, classification, correlationId } = facts;
+/** Of actors and resources, and some that nothing has. */
+const FACT_NAMES = [Actor, Resource]
+  .flatMap((schema) => Object.keys(asJson(schema).properties ?? {}))
+  .concat('', 'user', 'userIdx', '__proto__', 'constructor', 'resourceNäme');
+
+function ownMember(members: object, name: string): unknown {
+  return Object.entries(members).find(([key]) => key === name)?.[1];
+}
+
+function allOf(facts: EventFacts) {
+  const { action, actor, resource, outcome, classification, correlationId } = facts;
   const content = facts.content();
   assert.equal(facts.action, action);
   assert.deepEqual(facts.content(), content);
-  return { hint, action, actor, resource, outcome, classification, correlationId, content };
+  return { action, actor, resource, outcome, classification, correlationId, content };
 }
 
 test('with any one unusual member, a plain event is valid and has the same texts as when it is parsed', () => {

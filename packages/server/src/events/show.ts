@@ -21,26 +21,41 @@ import {
   PREVIOUS_AT,
   toHex,
 } from '@tallystick/evidence';
+import type { Call } from '../call.ts';
+import { type HoldJudge, holdsSeenBy } from '../holds/hold-judge.ts';
 import { readDecidedBy } from '../policies/decided-by.ts';
-import { contentSeen, type Sight } from '../policies/sight.ts';
+import type { EventFacts } from '../policies/event-facts.ts';
+import { contentSeen, type Sight, sightOf } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Altered, StoredContent, StoredEvent } from '../streams/log.ts';
 import { contentIn } from './content-text.ts';
+import { redactionShown } from './redacted-at-rest.ts';
 import { storedFacts } from './facts.ts';
 import { readWritten } from '../written-json.ts';
 
 /** The event, or why this reader does not get it. */
 export type Shown =
-  | { readonly event: AuditEvent }
+  /** With the holds that cover it, as this reader may know of them. */
+  | { readonly event: AuditEvent; readonly holdIds: readonly string[] }
   | { readonly withheld: 'Clearance' }
   /** The tombstone is there for readers who are cleared for the event. */
   | { readonly withheld: 'Purged'; readonly tombstone: Tombstone | undefined }
   | { readonly withheld: 'Altered'; readonly fault: string };
 
+/** What decides how an event is shown. */
+export interface Judges {
+  readonly sight: Sight;
+  readonly holds: HoldJudge;
+}
+
+export function judgesOf(call: Pick<Call, 'caller' | 'tenantRecord'>): Judges {
+  return { sight: sightOf(call), holds: holdsSeenBy(call) };
+}
+
 export function showEvent(
   tenantId: TenantId,
   stored: StoredEvent,
-  sight: Sight,
+  { sight, holds }: Judges,
   published: Published,
 ): Shown {
   const { content, classification } = stored;
@@ -68,17 +83,18 @@ export function showEvent(
   const rest = contentIn(content.texts[1]);
   if ('fault' in facts) return altered(facts.fault);
   if (rest === undefined) return altered('its content is not its own RFC 8785 text');
-  const visibility = sight.judge({
-    kind,
-    classification,
-    facts: () => storedFacts(facts, content.texts[1]),
-  });
+  const judged = storedFacts(facts, content.texts[1]);
+  const visibility = sight.judge({ kind, classification, facts: () => judged });
   if (visibility.extent === 'Invisible') return { withheld: 'Clearance' };
   const seen = contentSeen<EventFields & Content & Pick<AuditEvent, 'redaction'>>(visibility, {
     ...facts,
     ...(visibility.withheldFields.length === 0 ? rest : parsed(rest)),
   });
-  return { event: { ...place, ...seen, ...retentionOf(content, seen), integrity } };
+  const redaction = redactionShown(seen.redaction, content.deletedPaths);
+  const holdIds =
+    holds.isEmpty || kind === 'Notice' ? [] : holds.holdingSeen(place.sequence, judged, seen.redaction);
+  const retention = retentionOf(content, seen, holdIds.length > 0);
+  return { event: { ...place, ...seen, ...redaction, ...retention, integrity }, holdIds };
 }
 
 /** Fields are withheld in values, not in texts. */
@@ -115,6 +131,13 @@ export function readFacts([text]: StoredContent['texts'], column: Classification
     if (error instanceof EvidenceError) return { fault: error.message };
     throw error;
   }
+}
+
+/** The facts of an event for conditions; undefined for a notice, and where the content is gone or altered. */
+export function factsOf({ entry, content, classification }: StoredEvent): EventFacts | undefined {
+  if (content === undefined || !('texts' in content) || isNotice(decodeEntry(entry).kind)) return undefined;
+  const facts = readFacts(content.texts, classification);
+  return 'fault' in facts ? undefined : storedFacts(facts, content.texts[1]);
 }
 
 /** Content is removed under a notice alone. */
@@ -157,6 +180,7 @@ function altered(fault: string): Shown {
 function retentionOf(
   { expiresAtMs, decidedBy }: StoredContent,
   { redaction }: Pick<AuditEvent, 'redaction'>,
+  legalHold: boolean,
 ): Pick<AuditEvent, 'retention'> {
   if (expiresAtMs === undefined) return {};
   const decided = readDecidedBy(decidedBy).retention.find((rule) => rule.decided);
@@ -164,7 +188,7 @@ function retentionOf(
     retention: {
       ...(decided !== undefined && redaction === undefined && { policyId: decided.policyId }),
       expiresAt: instant(expiresAtMs),
-      legalHold: false,
+      legalHold,
     },
   };
 }

@@ -4,13 +4,12 @@
 import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
-import { type Sight, sightOf } from '../policies/sight.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
 import { logOf, requireSoundStream, streamOf } from '../streams/stream-operations.ts';
 import { type AlteredPlace, reportAltered } from './altered.ts';
 import { noteSecretsRead, type ReadNoticeParts } from './secret-read.ts';
-import { placeOf, type Published, showEvent } from './show.ts';
+import { type Judges, judgesOf, placeOf, type Published, showEvent } from './show.ts';
 
 export interface StreamPageParts extends ReadNoticeParts {
   readonly log: LogReader;
@@ -35,12 +34,12 @@ export function createStreamPage(parts: StreamPageParts) {
     // A stream is of one log.
     const published = await parts.publishedOf(call, stream.firstIndex);
     const altered: AlteredPlace[] = [];
-    const sight = sightOf(call);
+    const judges = judgesOf(call);
     const data: StreamEvent[] = [];
     const pause = pausesBy(parts.clock);
     for (const stored of page.data) {
       await pause();
-      data.push(shown(call, sight, stored, published, altered));
+      data.push(shown(call, judges, stored, published, altered));
     }
     const [first, ...others] = altered;
     if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
@@ -107,12 +106,12 @@ function reportGap(
 /** Collects the events that differ from what was hashed. */
 function shown(
   { tenant }: Call,
-  sight: Sight,
+  judges: Judges,
   stored: StoredEvent,
   published: Published,
   altered: AlteredPlace[],
 ): StreamEvent {
-  const view = showEvent(tenant!, stored, sight, published);
+  const view = showEvent(tenant!, stored, judges, published);
   if ('event' in view) return view.event;
   const { sequence, eventId, integrity } = placeOf(stored, published);
   if ('fault' in view) altered.push({ eventId, index: stored.index, fault: view.fault });

@@ -16,11 +16,14 @@ import {
   proveInclusion,
   proveRange,
   readNotice,
+  tagOf,
+  toBase64,
 } from '@tallystick/evidence';
 import { awaited, type Resumable } from '../storage/resumable.ts';
 import type { BundleStore } from '../storage/bundle-store.ts';
 import type { LogIdentity } from '../storage/rows/log-identity.ts';
-import type { StoredCheckpoint, StoredEvidence } from '../streams/tree.ts';
+import { showContent } from '../streams/show-content.ts';
+import type { OpenContent, StoredCheckpoint, StoredEvidence } from '../streams/tree.ts';
 
 /** A range of one log under one of its checkpoints. */
 export interface CoveredRange<Log extends LogIdentity<unknown>> {
@@ -86,13 +89,30 @@ export class BundleLines<Log extends LogIdentity<unknown>> {
       this.#deletions.deleted(entry, true);
       return { entry: bytes, shown, deleted: true };
     }
-    const [facts, rest] = openTexts(content.texts, content.salts);
+    const [facts, rest] = showContent(content);
     if (isNotice(entry.kind)) {
       // A notice is never withheld: it holds no personal data, and may explain what is gone.
       this.#deletions.notice(readNotice(entry, [facts, rest]));
       return { entry: bytes, shown: [facts, rest] };
     }
-    return { entry: bytes, shown: [facts, this.#withholdContent ? { root: roots[1] } : rest] };
+    const shown: EntryLine['shown'] = [facts, this.#withholdContent ? { root: roots[1] } : rest];
+    const deleted = this.#deletedTags(content);
+    if (deleted.length === 0) return { entry: bytes, shown };
+    this.#deletions.deleted(entry, deleted);
+    return { entry: bytes, shown, deleted };
+  }
+
+  /**
+   * Of the closed units those that a notice says are deleted, and the checkpoint covers it; until it does, they are withheld.
+   * What is deleted without a notice is in no bundle that verifies.
+   */
+  #deletedTags({ deleted = [[], []] }: OpenContent): string[] {
+    const { log, checkpoint } = this.#range;
+    const end = log.firstIndex + checkpoint.size;
+    const shown = this.#withholdContent ? deleted[0] : deleted.flat();
+    return shown
+      .filter(({ noticeIndex = 0 }) => noticeIndex < end)
+      .map(({ path }) => toBase64(tagOf(path).bytes));
   }
 
   /** Those that explain what is gone here and stand behind the range; a notice never stands before what it explains. */

@@ -37,9 +37,15 @@ export function readerOf([root, ...below]: ConditionPath): (facts: EventFacts) =
   if (below.includes(null)) return (facts) => reached(ofRoot(facts), below);
   const [only] = below;
   if (only === undefined) return ofRoot;
-  if (typeof only === 'string' && below.length === 1) return (facts) => memberOf(ofRoot(facts), only);
+  if (typeof only === 'string' && below.length === 1) return memberReader(root, only);
   // Without a `[*]`, all are steps to one value.
   return (facts) => (below as readonly PathStep[]).reduce<unknown>(stepInto, ofRoot(facts));
+}
+
+function memberReader(root: ConditionRoot, name: string): (facts: EventFacts) => unknown {
+  const ofRoot = rootReader(root);
+  if (root !== 'actor' && root !== 'resource') return (facts) => memberOf(ofRoot(facts), name);
+  return (facts) => (facts.member === undefined ? memberOf(ofRoot(facts), name) : facts.member(root, name));
 }
 
 /** Whether the condition holds of what `readerOf` has read at its path. */
@@ -67,7 +73,7 @@ export function costOf({ path, test }: Condition): number {
 }
 
 /** Without a loop for those that most rules have. */
-function allOf<Of>(tests: readonly Test<Of>[]): Test<Of> {
+export function allOf<Of>(tests: readonly Test<Of>[]): Test<Of> {
   const [first, second, third] = tests;
   if (first === undefined) return () => true;
   if (second === undefined) return first;

@@ -3,16 +3,20 @@ import { test } from 'node:test';
 import { CLASSIFICATIONS, type Rule } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
+import { higher } from '../access/roles.ts';
 import { TENANT } from '../testing/test-call.ts';
-import { deciderOf, type SentFacts } from './decide.ts';
+import { deciderOf } from './decide.ts';
 import { type MatchedRule, readDecidedBy } from './decided-by.ts';
+import type { EventFacts } from './event-facts.ts';
 import type { PolicyRecord } from './policy.ts';
+import { anyAskedEvent, anyConditions, factsOf } from './testing/any-condition.ts';
+import { plainlyHold } from './testing/plain-condition.ts';
 
 /** Nobody may ask for more than the hint. */
-function hinted(hint: SentFacts['hint']): SentFacts {
+function hinted(hint: EventFacts['classification']): EventFacts {
   const asked = (): never => assert.fail('a fact was read that no rule is about');
   return {
-    hint,
+    classification: hint,
     content: asked,
     get action() {
       return asked();
@@ -24,9 +28,6 @@ function hinted(hint: SentFacts['hint']): SentFacts {
       return asked();
     },
     get outcome() {
-      return asked();
-    },
-    get classification() {
       return asked();
     },
     get correlationId() {
@@ -144,10 +145,9 @@ function deciding(
   return { ...keeping(), policyId: policyType, name: policyType, policyType, rules: made };
 }
 
-function sent(facts: Partial<SentFacts> = {}): SentFacts {
+function sent(facts: Partial<EventFacts> = {}): EventFacts {
   return {
-    hint: undefined,
-    classification: facts.hint,
+    classification: undefined,
     action: 'Delete.Invoice',
     actor: { actorType: 'User', userId: 'u-1' },
     resource: { resourceType: 'Invoice', resourceId: 'INV-42' },
@@ -187,8 +187,8 @@ test('the highest classification of the rules that match wins, also above the se
 
 test('the hint raises what the rules say, and then no rule has decided; it lowers nothing', () => {
   const decide = deciderOf({ ...TENANT, policies: [CLASSIFYING] });
-  const by = (hint: SentFacts['hint']) => {
-    const { classification, decidedBy } = decide(sent({ hint }), 0);
+  const by = (hint: EventFacts['classification']) => {
+    const { classification, decidedBy } = decide(sent({ classification: hint }), 0);
     const read = readDecidedBy(decidedBy);
     return [classification, read.hint, ...decidedIds(read.classification)];
   };
@@ -211,8 +211,8 @@ test('rules that classify see the hint, and rules that keep see the classificati
     [{ classifications: ['Sec*', 'Internal'] }, { retentionPeriod: 'P1D' }],
   );
   const decide = deciderOf({ ...TENANT, policies: [retaining, classifying] });
-  const by = (hint: SentFacts['hint']) => {
-    const { classification, retention } = decide(sent({ hint }), 0);
+  const by = (hint: EventFacts['classification']) => {
+    const { classification, retention } = decide(sent({ classification: hint }), 0);
     return [classification, retention];
   };
   assert.deepEqual(by('Public'), ['Confidential', 'P2Y']);
@@ -253,4 +253,45 @@ test('rules are named in the order of the priorities of their policies', () => {
   const { decidedBy } = deciderOf({ ...TENANT, policies })(sent(), 0);
   const ids = readDecidedBy(decidedBy).classification.map(({ policyId }) => policyId);
   assert.deepEqual([...new Set(ids)], ['high', 'middle', 'low']);
+});
+
+test('each rule decides as it does by itself, however many there are and whatever they ask for', () => {
+  const rulesOf = <Effect extends Rule['effect']>(effect: fc.Arbitrary<Effect>) =>
+    fc.array(fc.tuple(anyConditions as fc.Arbitrary<Rule['conditions']>, effect), { maxLength: 6 });
+  const classifying = rulesOf(fc.record({ classification }));
+  const retaining = rulesOf(fc.record({ retentionPeriod: fc.constantFrom('P1D', 'P2D', 'P3D', 'P4D') }));
+  const events = fc.array(anyAskedEvent, { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(classifying, retaining, events, (classify, retain, asked) => {
+      const policies = [deciding('Retention', ...retain), deciding('Classification', ...classify)];
+      const decide = deciderOf({ ...TENANT, policies });
+      for (const event of [...asked, ...asked]) {
+        const hint = event.classification;
+        const classified = classify.filter(([conditions]) => plainlyHold(conditions, event));
+        const [first, ...others] = classified.map(([, effect]) => effect.classification);
+        const byRules = first === undefined ? TENANT.defaultClassification : others.reduce(higher, first);
+        const decided = hint === undefined ? byRules : higher(byRules, hint);
+        const kept = { ...event, classification: decided };
+        const retained = retain.filter(([conditions]) => plainlyHold(conditions, kept));
+        const decision = decide(factsOf(event), 0);
+        assert.equal(decision.classification, decided);
+        const longest = retained
+          .map(([, { retentionPeriod }]) => retentionPeriod)
+          .toSorted()
+          .at(-1);
+        assert.equal(decision.retention, longest ?? TENANT.defaultRetention);
+        const by = readDecidedBy(decision.decidedBy);
+        const ids = (rules: readonly { ruleId: string }[]) => rules.map(({ ruleId }) => Number(ruleId));
+        assert.deepEqual(
+          ids(by.classification),
+          classified.map((rule) => classify.indexOf(rule)),
+        );
+        assert.deepEqual(
+          ids(by.retention),
+          retained.map((rule) => retain.indexOf(rule)),
+        );
+      }
+    }),
+    { seed: 20260101, numRuns: 500 },
+  );
 });

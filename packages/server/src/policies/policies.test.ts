@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { type AccessStore, openAccessStore } from '../testing/access-store.ts';
+import { ForgedRecord } from '../records/genuine-records.ts';
 import { changePolicy, makePolicy } from '../testing/policy-store.ts';
-import { ForgedPolicy } from './policies.ts';
 import type { PolicyRecord } from './policy.ts';
 
 let store: AccessStore;
@@ -67,9 +67,9 @@ describe('a policy that somebody has changed in the database', () => {
       // Known from before, so that it is told by its row alone that it is another.
       assert.deepEqual(await all(policy.tenantId), [policy]);
       alter(sql, policy.policyId);
-      await assert.rejects(all(policy.tenantId), ForgedPolicy);
-      await assert.rejects(find(policy), ForgedPolicy);
-      await assert.rejects(version(policy, 1), ForgedPolicy);
+      await assert.rejects(all(policy.tenantId), ForgedRecord);
+      await assert.rejects(find(policy), ForgedRecord);
+      await assert.rejects(version(policy, 1), ForgedRecord);
       assert.equal(store.forged.at(-1)?.id, policy.policyId);
     });
 
@@ -79,7 +79,7 @@ describe('a policy that somebody has changed in the database', () => {
       "UPDATE records SET tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'to') WHERE id = ?",
       moved.policyId,
     );
-    await assert.rejects(all('to'), ForgedPolicy);
+    await assert.rejects(all('to'), ForgedRecord);
     assert.deepEqual(await all('from'), []);
   });
 });
@@ -109,7 +109,7 @@ describe('a version of a policy', () => {
       `UPDATE past_records SET body = replace(body, 'Secret', 'Public') WHERE id = ? AND version = 1`,
       first.policyId,
     );
-    await assert.rejects(version(first, 1), ForgedPolicy);
+    await assert.rejects(version(first, 1), ForgedRecord);
     assert.deepEqual(await version(first, 2), second);
   });
 });

@@ -1,7 +1,7 @@
 // The limits that the policies of one tenant have together. Every event is judged by all active ones, in the process that serves
 // every tenant: without a limit, one tenant's rules would make the others wait.
 
-import { type ErrorDetail, LIMITS, type Rule } from '@tallystick/contract';
+import { type ErrorDetail, LIMITS, type Rule, type RuleConfiguration } from '@tallystick/contract';
 import { conditionsOf } from './condition.ts';
 import type { PolicyRecord } from './policy.ts';
 
@@ -71,9 +71,19 @@ export function budgetFaults(policy: Counted, all: readonly Counted[]): ErrorDet
   ];
 }
 
+/** What judging an event by these takes. */
+export function sumsOf(rules: readonly Pick<RuleConfiguration, 'ruleId' | 'conditions'>[]) {
+  const conditions = rules.flatMap(conditionsOf);
+  return {
+    conditions: conditions.length,
+    detectors: conditions.filter(({ test }) => test.kind === 'Detects').length,
+    searches: conditions.filter(({ test, path }) => test.kind === 'Contains' || path.includes(null)).length,
+  };
+}
+
 type Sum = 'length' | 'rules' | 'conditions' | 'detectors' | 'searches' | 'fields';
 
-function above(field: string, count: number, max: number, of: string): ErrorDetail[] {
+export function above(field: string, count: number, max: number, of: string): ErrorDetail[] {
   return count <= max ? [] : [{ field, issue: `must leave at most ${max} ${of}; there would be ${count}` }];
 }
 
@@ -83,13 +93,10 @@ const sizes = new WeakMap<readonly Rule[], Record<Sum, number>>();
 function sizeOf(rules: readonly Rule[]): Record<Sum, number> {
   let size = sizes.get(rules);
   if (size === undefined) {
-    const conditions = rules.flatMap(conditionsOf);
     size = {
       length: JSON.stringify(rules).length,
       rules: rules.length,
-      conditions: conditions.length,
-      detectors: conditions.filter(({ test }) => test.kind === 'Detects').length,
-      searches: conditions.filter(({ test, path }) => test.kind === 'Contains' || path.includes(null)).length,
+      ...sumsOf(rules),
       fields: rules.reduce((sum, { effect }) => sum + (effect.redactFields?.length ?? 0), 0),
     };
     sizes.set(rules, size);

@@ -14,7 +14,7 @@ import { foreignTenant } from '../access/foreign-tenant.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
-import { type Cursors, inOrder, isId, isIndex, type PageRead, readPage } from '../paging.ts';
+import { type Cursors, inOrder, isId, isIndex, readPage, rowsIn } from '../paging.ts';
 import { type ChangeRecords, recordsOf } from '../records/change.ts';
 import { requireMatch } from '../records/if-match.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
@@ -296,7 +296,7 @@ async function listPolicies(
       (active === undefined || active === (policy.status === 'Active')),
   );
   const read = readPage(cursors, call, input, isId);
-  const rows = rowsIn(listed, ({ policyId }) => policyId, read);
+  const rows = rowsIn(listed, ({ policyId }) => policyId, inOrder(read));
   const { data, pagination } = read.page(rows, ({ policyId }) => policyId, listed.length);
   return { kind: 'Done', body: { data: data.map(showPolicy), pagination } };
 }
@@ -308,7 +308,7 @@ async function listTemplates(
   { cursors }: PolicyOperationParts,
 ): Promise<Answer<'policies.listTemplates'>> {
   const read = readPage(cursors, call, input, isId);
-  const rows = rowsIn(TEMPLATES, ({ templateId }) => templateId, read);
+  const rows = rowsIn(TEMPLATES, ({ templateId }) => templateId, inOrder(read));
   const { data, pagination } = read.page(rows, ({ templateId }) => templateId, TEMPLATES.length);
   return { kind: 'Done', body: { data, pagination } };
 }
@@ -343,14 +343,6 @@ async function listVersions(
   return { kind: 'Done', body: { data: data.map(showPolicy), pagination } };
 }
 
-/** Of a list that is in memory as a whole, in the order of its ids. */
-function rowsIn<Row>(rows: readonly Row[], idOf: (row: Row) => string, read: PageRead<string>): Row[] {
-  const { way, beyond, limit } = inOrder(read);
-  const ordered = way === 'Rising' ? rows : rows.toReversed();
-  const isBeyond = (id: string) => beyond === undefined || (way === 'Rising' ? id > beyond : id < beyond);
-  return ordered.filter((row) => isBeyond(idOf(row))).slice(0, limit);
-}
-
 function requireSound(details: ReturnType<typeof ruleFaults>): void {
   const [first] = details;
   if (first !== undefined)
@@ -377,6 +369,6 @@ function duplicate(name: string): AuditError {
 function inUse({ name, policyId }: PolicyRecord): AuditError {
   return new AuditError(
     'POLICY_IN_USE',
-    `The policy ${name} (${policyId}) has decided how events are classified or kept that are still stored; set it inactive first.`,
+    `The policy ${name} (${policyId}) has decided how events are classified or kept that are still stored, or holds some; set it inactive first.`,
   );
 }

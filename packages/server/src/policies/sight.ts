@@ -76,6 +76,12 @@ export function isDecidedByRules(call: Pick<Call, 'caller' | 'tenantRecord'>): b
   return (sightOf(call).index.access?.rules.length ?? 0) > 0;
 }
 
+/** Whether nothing at all is withheld from the reader: figures over all events of the tenant tell nothing new then. */
+export function seesEverything(call: Pick<Call, 'caller' | 'tenantRecord'>): boolean {
+  const { whole, access } = sightOf(call).index;
+  return access === undefined && whole.length === CLASSIFICATIONS.length;
+}
+
 /** What a reader is cleared for where no rule says otherwise. */
 export function ownClearance({ caller }: Pick<Call, 'caller'>): Classification {
   return caller!.clearance;

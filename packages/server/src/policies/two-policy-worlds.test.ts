@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { anyQuestions } from './testing/any-questions.ts';
 import { anyWorlds, type Worlds } from './testing/any-worlds.ts';
-import { plainlySeen } from './testing/plain-sight.ts';
+import { plainlyClassified, plainlyHeld, plainlySeen } from './testing/plain-sight.ts';
 import { believeReader, type Questions, World, type WorldAnswer } from './testing/world-answers.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 3);
@@ -24,9 +24,9 @@ const TIME_MS = 16_000;
 const RUNS_MIN = 2;
 
 async function requireAlike(app: TestApp, at: number, worlds: Worlds, questions: Questions): Promise<void> {
-  const { policies, reader, one, other } = worlds;
+  const { reader, one, other } = worlds;
   const [first, second] = [new World(app, `one-${at}`, reader), new World(app, `two-${at}`, reader)];
-  await Promise.all([first.fill(policies, one), second.fill(policies, other)]);
+  await Promise.all([first.fill(worlds, one), second.fill(worlds, other)]);
   const eventIds = one.map(({ eventId }) => eventId);
   const [ofFirst, ofSecond] = [first.told(questions, eventIds), second.told(questions, eventIds)];
   for (;;) {
@@ -61,7 +61,7 @@ const MEMBERS = [
 ] as const;
 
 /** An event that was asked for itself is shown as the plain definition says. */
-function requirePlain({ asked, status, body }: WorldAnswer, { one, policies, reader }: Worlds): void {
+function requirePlain({ asked, status, body }: WorldAnswer, { one, policies, holds, reader }: Worlds): void {
   const sent = one.find(({ eventId }) => asked === `/api/v1/audit-events/${eventId}`);
   if (sent === undefined) return;
   const seen = plainlySeen(sent, policies, reader);
@@ -71,6 +71,9 @@ function requirePlain({ asked, status, body }: WorldAnswer, { one, policies, rea
   const { event, redaction } = seen;
   assert.deepEqual(shown.redaction, redaction, asked);
   for (const member of MEMBERS) assert.deepEqual(shown[member], event[member], `${asked} ${member}`);
+  const whole = { ...sent, classification: plainlyClassified(sent, policies) };
+  const isHeld = plainlyHeld(whole, shown.sequence, holds, policies, redaction);
+  assert.equal(retention!.legalHold, isHeld, `${asked} legalHold`);
   assert.equal((Date.parse(retention!.expiresAt) - NOW_MS) / DAY_MS, seen.retentionDays, asked);
 }
 

@@ -5,7 +5,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
 
-export type RecordKind = 'ApiKey' | 'Policy' | 'Tenant';
+export type RecordKind = 'ApiKey' | 'LegalHold' | 'Policy' | 'Tenant';
 
 /** `*`: the installation, which has a log of its own. */
 export type RecordOwner = TenantId | '*';
@@ -34,7 +34,9 @@ export interface StoredRecord {
 export type ChangeRefusal =
   /** The stored version of a record is not the previous one; `version` is the stored one, 0 if there is none. */
   | { readonly status: 'Stale'; readonly id: string; readonly version: number }
-  | { readonly status: 'NameTaken'; readonly uniqueName: string };
+  | { readonly status: 'NameTaken'; readonly uniqueName: string }
+  /** Holds or policies are others than those that the request has seen. */
+  | { readonly status: 'HoldsChanged' };
 
 export interface RecordReader {
   /** Differs after every change of any record, by any process. */

@@ -20,7 +20,7 @@ export interface Column {
   readonly isMade?: true;
 }
 
-export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | 'DELETE';
+export type Right = 'SELECT' | `SELECT (${string})` | 'INSERT' | 'UPDATE' | `UPDATE (${string})` | 'DELETE';
 
 /** Roles of PostgreSQL: see postgres/schema/rights.ts. */
 export type DatabaseRole = 'Writer' | 'Reader' | 'Projector' | 'Retention' | 'Verifier';

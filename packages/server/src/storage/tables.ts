@@ -5,6 +5,7 @@
 // Everything else is named in its report, so that "verified" is not taken for more than it says.
 
 import type { Backend, Column, Right, Table } from './table.ts';
+import { TENANT_KEYS } from './tenant-keys-table.ts';
 
 const READ: readonly Right[] = ['SELECT'];
 const ADD: readonly Right[] = ['SELECT', 'INSERT'];
@@ -170,9 +171,15 @@ export const TABLES = {
   decisions: {
     of: 'Tenant',
     rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
-    not: 'which policies have decided about events; what they decided is in the events',
     key: ['tenant_id', 'decision'],
-    columns: { tenant_id: { type: 'text!' }, decision: { type: 'bigint!' }, body: { type: 'text!' } },
+    columns: {
+      tenant_id: tenantBy('the events of the tenant that refer to it'),
+      decision: { type: 'bigint!', evidence: 'the hash of the text' },
+      body: {
+        type: 'text!',
+        evidence: 'what the policies and settings in force decide about the events that refer to it',
+      },
+    },
   },
   contents: {
     of: 'Tenant',
@@ -180,7 +187,7 @@ export const TABLES = {
       Writer: ADD,
       Reader: READ,
       Projector: READ,
-      Retention: ['SELECT', 'DELETE'],
+      Retention: ['SELECT', 'DELETE', 'UPDATE (text1, text2, seeds, closed, sent_fingerprint)'],
       Verifier: READ,
     },
     key: ['tenant_id', 'leaf_index'],
@@ -203,34 +210,23 @@ export const TABLES = {
       text1: { type: 'bytea!', evidence: CONTENT_HASH },
       text2: { type: 'bytea!', evidence: CONTENT_HASH },
       seeds: { type: 'bytea!', evidence: CONTENT_HASH },
+      closed: {
+        type: 'bytea',
+        evidence: 'the content hash in the entry, and the redaction notices of the event',
+      },
       key_id: { type: 'text', evidence: 'the box, which opens with no other key' },
       sent_fingerprint: { type: 'bytea', not: REPEATS },
       expires_at_ms: {
         type: 'bigint',
-        not: 'when the content may be purged, which never happens without a notice',
+        evidence: 'when it was received, and the retention that the policies and settings in force decide',
       },
-      decision: { type: 'bigint', not: 'which policies have decided; what they decided is in the event' },
+      decision: {
+        type: 'bigint',
+        evidence: 'what the policies and settings in force decide about the event',
+      },
     },
   },
-  // The keys of tenants, sealed with what is in no table. A row is never removed: its key is.
-  tenant_keys: {
-    of: 'Tenant',
-    rights: { Writer: CHANGE, Reader: READ, Projector: CHANGE, Verifier: READ },
-    key: ['tenant_id', 'key_id'],
-    unique: ['tenant_id, key_id', 'tenant_id, purpose, month'],
-    columns: {
-      tenant_id: tenantBy('what the key is sealed for'),
-      key_id: { type: 'text!', evidence: 'what the key is sealed for' },
-      purpose: { type: 'text!', evidence: 'what the key is sealed for' },
-      month: { type: 'integer!', evidence: 'what the key is sealed for' },
-      state: { type: 'text!', not: 'whether new content is sealed with it' },
-      over_id: { type: 'text!', evidence: 'the key that it opens with' },
-      sealed: { type: 'bytea!', evidence: 'the keyring, which opens it' },
-      ring_key: { type: 'text!', evidence: 'the name in the sealed key' },
-      blocks: { type: 'bigint!', not: 'how many blocks of nonces were given out' },
-      created_at_ms: { type: 'bigint!', not: 'no log speaks of it' },
-    },
-  },
+  tenant_keys: TENANT_KEYS,
   // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.
   deletions: {
     of: 'Tenant',
@@ -242,6 +238,18 @@ export const TABLES = {
       first_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
       end_index: { type: 'bigint!', evidence: 'a range of the purge notice' },
       notice_index: { type: 'bigint!', evidence: 'the index of the purge notice' },
+    },
+  },
+  // The events that have lost single units, with their notices: as above.
+  redactions: {
+    of: 'Tenant',
+    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    key: ['tenant_id', 'leaf_index', 'notice_index'],
+    place: 'leaf_index',
+    columns: {
+      tenant_id: tenantBy('the log that the notice is in'),
+      leaf_index: { type: 'bigint!', evidence: 'the event that the redaction notice names' },
+      notice_index: { type: 'bigint!', evidence: 'the index of the redaction notice' },
     },
   },
   checkpoints: {

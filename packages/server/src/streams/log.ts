@@ -60,12 +60,18 @@ export interface AppendRequest extends RequestedAppend {
   readonly records?: readonly StoredRecord[];
   /** Work that it causes. */
   readonly jobs?: readonly CausedJob[];
+  /**
+   * For a notice that removes content: `holdsAsOf` of the tenant whose holds and policies said that nothing of it is held.
+   * Refused if one of them has changed since, so that no notice is committed behind a hold that it ignores.
+   */
+  readonly holdsAsOf?: string | undefined;
 }
 
-/** A request that changes no record, so that it is never refused for one. */
+/** A request that changes no record and removes nothing, so that it is never refused. */
 export interface EventsRequest extends RequestedAppend {
   readonly records?: never;
   readonly jobs?: never;
+  readonly holdsAsOf?: never;
 }
 
 /** Appended now, or recognised by id and fingerprint as appended before. */
@@ -150,7 +156,7 @@ export type EpochResult =
   /** Its entries are not those that were anchored or signed at this size: nothing can continue from them. */
   | ({ readonly status: 'OtherHistory' } & Divergence);
 
-/** A request with records may be refused for them. */
+/** A request with records may be refused for them, and one with `holdsAsOf` for what is held. */
 export type AppendOutcome = AppendResult | ChangeRefusal | AppendFault;
 
 /** The decided outcomes, by position in the pool. */
@@ -218,7 +224,13 @@ export interface StoredEvent {
 }
 
 export interface StoredContent {
+  /** Without the units that are deleted. */
   readonly texts: readonly [string, string];
+  /**
+   * The paths (RFC 6901) of units that notices of the log say are deleted, by the log's order of units. From the commit of
+   * such a notice on, no reader sees the value, even while it still exists. Undefined: there are none.
+   */
+  readonly deletedPaths?: readonly string[];
   readonly expiresAtMs: number | undefined;
   /** What has decided classification and retention; undefined: the tenant's settings. */
   readonly decidedBy: string | undefined;

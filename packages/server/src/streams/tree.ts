@@ -153,9 +153,21 @@ export interface StoredEvidence {
 }
 
 export interface OpenContent {
+  /** Without the units that are deleted. */
   readonly texts: readonly [string, string];
   /** The salts of the units of each group, concatenated in the order of their tags. */
   readonly salts: readonly [Uint8Array, Uint8Array];
+  /** The deleted units of each group; undefined: there are none. */
+  readonly deleted?: readonly [readonly DeletedUnitEvidence[], readonly DeletedUnitEvidence[]];
+}
+
+/** What is left of a unit that is deleted. */
+export interface DeletedUnitEvidence {
+  /** RFC 6901. */
+  readonly path: string;
+  readonly commitment: Uint8Array;
+  /** The index of the first notice that says so, in the tenant's sequence; undefined where none does. */
+  readonly noticeIndex: number | undefined;
 }
 
 /** The log of a tenant in this epoch, at this size. */

@@ -72,6 +72,13 @@ export function placeAt(
     async putDeletion(tenant, { firstIndex, endIndex, noticeIndex }) {
       await raw('INSERT INTO deletions VALUES ($1, $2, $3, $4)', [tenant, firstIndex, endIndex, noticeIndex]);
     },
+    async putRedaction(tenant, { index, noticeIndex }) {
+      await raw('INSERT INTO redactions VALUES ($1, $2, $3)', [tenant, index, noticeIndex]);
+    },
+    async removeRedaction(tenant, { index, noticeIndex }) {
+      const place = 'tenant_id = $1 AND leaf_index = $2 AND notice_index = $3';
+      await raw(`DELETE FROM redactions WHERE ${place}`, [tenant, index, noticeIndex]);
+    },
     async alterContent(tenant, index, wanted) {
       const text = ring === undefined ? wanted : beside.of(tenant, index, wanted);
       await raw(

@@ -16,6 +16,8 @@ export const TENANT: TenantRecord = {
   updatedAtMs: 0,
   version: 0,
   policies: [],
+  holds: [],
+  holdsAsOf: '0',
   fingerprintKey: new Uint8Array(32).fill(1),
 };
 

@@ -3,7 +3,7 @@
 
 import { SEED_BYTES } from '../../../../packages/server/src/storage/pool/commitments.ts';
 import { EVIDENCE_COLUMNS } from '../../../../packages/server/src/storage/postgres/fsck/columns.ts';
-import { type ByteChange, bytesOf, type Cell } from '../byte-changes.ts';
+import { type ByteChange, bytesOf, type Cell, integerIn } from '../byte-changes.ts';
 import type { Say } from './tampered-database.ts';
 
 /** The columns by which a row is found. */
@@ -20,6 +20,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   records: ['tenant_id', 'kind', 'id'],
   past_records: ['tenant_id', 'kind', 'id', 'version'],
   deletions: ['tenant_id', 'first_index'],
+  decisions: ['tenant_id', 'decision'],
 };
 
 const IS_PURGED = `NOT EXISTS (SELECT 1 FROM contents
@@ -36,6 +37,8 @@ const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; why: str
     where: 'key_id IS NULL',
     why: 'it has no byte; that it is set is a named change',
   },
+  { column: 'contents.expires_at_ms', where: 'expires_at_ms IS NULL', why: 'it has no byte' },
+  { column: 'contents.decision', where: 'decision IS NULL', why: 'it has no byte' },
   { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },
   { column: 'records.lookup', where: 'lookup IS NULL', why: 'it has no byte' },
   { column: 'records.id', where: "id = ''", why: 'it has no byte' },
@@ -99,11 +102,7 @@ export async function change(say: Say, { cell, byte, way }: ByteChange, bit: num
   else bytes[byte] = was === 0 ? 255 : 0;
   const { table, column, key } = cell;
   const where = KEYS[table]!.map((name, i) => `${name} = $${i + 2}`).join(' AND ');
-  const value = isText
-    ? bytes.toString()
-    : typeof cell.value === 'number'
-      ? bytes.readIntBE(0, bytes.length)
-      : bytes;
+  const value = isText ? bytes.toString() : typeof cell.value === 'number' ? integerIn(bytes) : bytes;
   if (isText && !Buffer.from(String(value)).equals(bytes)) return false;
   await say('SAVEPOINT one');
   try {

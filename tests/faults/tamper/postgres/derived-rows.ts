@@ -59,6 +59,64 @@ export const DERIVED_ROWS: readonly NamedChange[] = [
     control: 'deletions',
   },
   {
+    title: 'an event that would be purged too early',
+    tamper: sql(`UPDATE contents SET expires_at_ms = expires_at_ms - 86400000 WHERE ${at('acme', 6)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 6],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that would be kept too long',
+    tamper: sql(`UPDATE contents SET expires_at_ms = expires_at_ms + 1 WHERE ${at('acme', 2)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 2],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that would never expire',
+    tamper: sql(`UPDATE contents SET expires_at_ms = NULL WHERE ${at('acme', 120)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'a notice that would expire',
+    tamper: sql(`UPDATE contents SET expires_at_ms = 1 WHERE ${at('acme', 40)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 40],
+    control: 'decisions',
+  },
+  {
+    title: 'an event without what has decided about it',
+    tamper: sql(`UPDATE contents SET decision = NULL WHERE ${at('acme', 120)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that another decision has decided',
+    tamper: sql(
+      `UPDATE contents SET decision = (SELECT decision FROM contents WHERE ${at('acme', 3)}) WHERE ${at('acme', 120)}`,
+    ),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'an event that a decision has decided which is not there',
+    tamper: sql(`UPDATE contents SET decision = decision + 1 WHERE ${at('acme', 120)}`),
+    expected: ['acme', 'LEAF_MISMATCH', 120],
+    control: 'decisions',
+  },
+  {
+    title: 'a decision whose text says something else',
+    tamper: sql(
+      `UPDATE decisions SET body = replace(body, '"decided":true', '"decided":false') WHERE ${ACME}`,
+    ),
+    expected: ['acme', 'LEAF_MISMATCH'],
+    control: 'decisions',
+  },
+  {
+    title: 'a decision under another number',
+    tamper: sql(`UPDATE decisions SET decision = decision + 1 WHERE ${ACME}`),
+    expected: ['acme', 'LEAF_MISMATCH'],
+    control: 'decisions',
+  },
+  {
     title: 'a checkpoint that is replaced by an older one',
     tamper: sql(
       `UPDATE checkpoints SET note = (SELECT note FROM checkpoints WHERE ${ACME} AND size = 40)

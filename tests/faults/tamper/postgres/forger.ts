@@ -10,7 +10,7 @@ import {
   leafHash,
 } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../../../../packages/server/src/storage/pool/commitments.ts';
-import { committed } from '../forger.ts';
+import { committed, expiryOf } from '../forger.ts';
 import type { Say } from './tampered-database.ts';
 
 export interface ForgedEntry extends Omit<Entry, 'content'> {
@@ -35,9 +35,9 @@ export async function writeForged(say: Say, forged: ForgedEntry): Promise<void> 
   );
   await say('DELETE FROM contents WHERE tenant_id = $1 AND leaf_index = $2', [tenant, index]);
   await say(
-    `INSERT INTO contents (tenant_id, leaf_index, content_month, text1, text2, seeds)
-     SELECT tenant_id, leaf_index, content_month, $3, $4, $5 FROM entries WHERE tenant_id = $1 AND leaf_index = $2`,
-    [tenant, index, ...[...texts, seeds].map((each) => Buffer.from(each))],
+    `INSERT INTO contents (tenant_id, leaf_index, content_month, text1, text2, seeds, expires_at_ms)
+     SELECT tenant_id, leaf_index, content_month, $3, $4, $5, $6 FROM entries WHERE tenant_id = $1 AND leaf_index = $2`,
+    [tenant, index, ...[...texts, seeds].map((each) => Buffer.from(each)), expiryOf(forged)],
   );
   await moveHead(say, tenant);
 }

@@ -9,8 +9,8 @@ export interface NamedChange {
   readonly on?: 'plain' | 'tiled';
   readonly tamper: (say: Say) => Promise<void>;
   readonly expected: readonly [tenant: string | undefined, reason: Reason, index?: number];
-  /** The check without which it is missed. */
-  readonly control?: Check;
+  /** The checks without which it is missed. */
+  readonly control?: Check | readonly Check[];
 }
 
 export const sql = (text: string) => async (say: Say) => void (await say(text));

@@ -163,7 +163,7 @@ const MOVES: readonly NamedChange[] = [
        UPDATE contents SET tenant_id = 'globex' WHERE ${at('x', 7)}`,
     ),
     expected: ['acme', 'LEAF_MISMATCH', 7],
-    control: 'values',
+    control: ['values', 'decisions'],
   },
   {
     title: 'an entry that is there twice',
@@ -270,7 +270,7 @@ const FORGERIES: readonly NamedChange[] = [
     title: 'a column that makes a secret event public',
     tamper: sql(`UPDATE entries SET classification = 0 WHERE ${at('acme', 3)}`),
     expected: ['acme', 'LEAF_MISMATCH', 3],
-    control: 'classification',
+    control: ['classification', 'decisions'],
   },
   {
     title: 'content that says that it is sealed',

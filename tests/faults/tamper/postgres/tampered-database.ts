@@ -2,6 +2,7 @@
 // both in one transaction, which is rolled back.
 
 import { Client } from 'pg';
+import { PastDecisions } from '../../../../packages/server/src/policies/past-decisions.ts';
 import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/connection/column-types.ts';
 import { SCHEMA } from '../../../../packages/server/src/storage/postgres/connection/database.ts';
 import { checkDatabase } from '../../../../packages/server/src/storage/postgres/fsck/fsck.ts';
@@ -20,10 +21,11 @@ export type Rows = readonly Readonly<Record<string, unknown>>[];
 export type Say = (sql: string, values?: readonly unknown[]) => Promise<Rows>;
 
 export interface Look {
-  readonly without?: Check | undefined;
+  readonly without?: Check | readonly Check[] | undefined;
   readonly tenant?: string | undefined;
 }
 
+const newDecisions = () => new PastDecisions();
 const resources = new WalkResources(ALL_CHECKS);
 
 export class TamperedDatabase implements AsyncDisposable {
@@ -76,10 +78,12 @@ export class TamperedDatabase implements AsyncDisposable {
       query: async ({ name, text }: { name: string; text: string }, values: readonly unknown[] = []) =>
         (await this.#client.query<Record<string, unknown>>({ name, text, values: [...values] })).rows,
     };
-    const checks = new Set([...ALL_CHECKS].filter((each) => each !== without));
+    const checks = new Set([...ALL_CHECKS].filter((each) => ![without].flat().includes(each)));
     const own = without === undefined ? { resources } : {};
     const remembered = { anchor: { before: this.#heads, behind: this.#heads }, seen: [] };
-    return (await checkDatabase(asked, { keys: this.#keys, remembered, checks, tenant, ...own })).faults;
+    return (
+      await checkDatabase(asked, { keys: this.#keys, remembered, newDecisions, checks, tenant, ...own })
+    ).faults;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

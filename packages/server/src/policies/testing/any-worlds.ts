@@ -9,12 +9,14 @@ import {
   plainlySeen,
   type Reader,
   type SentEvent,
+  type SentHold,
   type SentPolicy,
   type SentRule,
 } from './plain-sight.ts';
 
 export interface Worlds {
   readonly policies: readonly SentPolicy[];
+  readonly holds: readonly SentHold[];
   readonly reader: Reader;
   readonly one: readonly SentEvent[];
   readonly other: readonly SentEvent[];
@@ -154,7 +156,15 @@ const classifyingEffect: fc.Arbitrary<RuleEffect> = fc.record({
 });
 const retainingEffect: fc.Arbitrary<RuleEffect> = fc.record({
   retentionPeriod: fc.constantFrom('P30D', 'P1Y', 'P12M'),
+  legalHold: fc.constantFrom(false, false, true),
 });
+/** Some begin or end among the events. */
+const range = fc
+  .tuple(fc.nat({ max: 20 }), fc.nat({ max: 20 }))
+  .map(([from, more]) => ({ fromSequence: from + 1, toSequence: from + more + 1 }));
+const holds = fc
+  .array(fc.record({ conditions: anyCondition, range }, { requiredKeys: ['conditions'] }), { maxLength: 3 })
+  .map((all) => all.map((hold, i): SentHold => ({ name: `hold ${i}`, ...hold })));
 
 /** Each match raises a violation; of the last rule, each first one of its serial number. */
 const ALERTS: SentPolicy = {
@@ -203,6 +213,7 @@ export const anyWorlds: fc.Arbitrary<Worlds> = fc
       { weight: 5, arbitrary: policiesOf('Access', accessEffect, { minLength: 1, maxLength: 2 }) },
     ),
     classifying: policiesOf('Classification', classifyingEffect, { minLength: 0, maxLength: 2 }),
+    holds,
     retaining: policiesOf('Retention', retainingEffect, { minLength: 0, maxLength: 2 }),
     reader: fc.record({
       roles: fc.subarray([...ROLES], { minLength: 1, maxLength: 2 }),
@@ -213,10 +224,16 @@ export const anyWorlds: fc.Arbitrary<Worlds> = fc
       maxLength: EVENTS,
     }),
   })
-  .map(({ access, classifying, retaining, reader, drawn }) => {
+  .map(({ access, classifying, retaining, holds: placed, reader, drawn }) => {
     const policies = [...access, ...classifying, ...retaining, ALERTS];
     const pairs = drawn.map((all, i) => pairOf(all, i, policies, reader));
-    return { policies, reader, one: pairs.map(([one]) => one), other: pairs.map(([, other]) => other) };
+    return {
+      policies,
+      holds: placed,
+      reader,
+      one: pairs.map(([one]) => one),
+      other: pairs.map(([, other]) => other),
+    };
   });
 
 /** The first of these, and what the others can change in it without the reader's notice. */

@@ -22,6 +22,12 @@ export interface SentPolicy {
   readonly rules: readonly SentRule[];
 }
 
+export interface SentHold {
+  readonly name: string;
+  readonly conditions?: SentRule['conditions'];
+  readonly range?: { readonly fromSequence: number; readonly toSequence: number };
+}
+
 export type Members = Readonly<Record<string, unknown>>;
 
 export interface SentEvent {
@@ -66,13 +72,8 @@ export function plainlySeen(
   const { classification: hint, ...facts } = sent;
   const matching = (type: SentPolicy['policyType'], event: object) =>
     rulesOf(policies, type).filter(({ conditions }) => plainlyHold(conditions, event));
-  // The highest match wins, no match is Internal; the hint may raise, never lower it.
-  const decided = matching('Classification', sent).map(({ effect }) => rankOf(effect.classification!));
-  const rank = Math.max(
-    decided.length === 0 ? rankOf('Internal') : Math.max(...decided),
-    rankOf(hint ?? 'Public'),
-  );
-  const event = { ...facts, classification: CLASSIFICATIONS[rank]! };
+  const event = { ...facts, classification: plainlyClassified(sent, policies) };
+  const rank = rankOf(event.classification);
   // The longest wins.
   const kept = matching('Retention', event).map(({ effect }) => RETENTION_DAYS[effect.retentionPeriod!]!);
   const concerning = matching('Access', event).filter(({ effect }) =>
@@ -102,6 +103,40 @@ export function plainlySeen(
     retentionDays: kept.length === 0 ? RETENTION_DAYS['P7Y']! : Math.max(...kept),
     raised: raisedBy(rulesOf(policies, 'Alert'), event),
   };
+}
+
+/**
+ * Whether a reader is told that an event is held: by holds, and by rules with `legalHold`, that cover it and ask for nothing of
+ * which something is withheld.
+ */
+export function plainlyHeld(
+  event: object,
+  sequence: number,
+  holds: readonly SentHold[],
+  policies: readonly SentPolicy[],
+  redaction: PlainlySeen['redaction'],
+): boolean {
+  const ruled = rulesOf(policies, 'Retention').filter(({ effect }) => effect.legalHold === true);
+  const withheld = redaction?.fields ?? [];
+  const isTold = (path: string) =>
+    /^(payload|context)/.test(path)
+      ? !withheld.some((field) => field.split(/[.[]/)[0] === path.split(/[.[]/)[0])
+      : !withheld.includes(path);
+  return [...holds, ...ruled.map(({ conditions }): SentHold => ({ name: '', conditions }))].some(
+    ({ conditions = {}, range }) =>
+      plainlyHold(conditions, event) &&
+      (range === undefined || (sequence >= range.fromSequence && sequence <= range.toSequence)) &&
+      Object.keys(conditions).every(isTold),
+  );
+}
+
+/** The highest match wins, no match is Internal; the hint may raise, never lower it. */
+export function plainlyClassified(sent: SentEvent, policies: readonly SentPolicy[]): Classification {
+  const decided = rulesOf(policies, 'Classification')
+    .filter(({ conditions }) => plainlyHold(conditions, sent))
+    .map(({ effect }) => rankOf(effect.classification!));
+  const rank = decided.length === 0 ? rankOf('Internal') : Math.max(...decided);
+  return CLASSIFICATIONS[Math.max(rank, rankOf(sent.classification ?? 'Public'))]!;
 }
 
 function rulesOf(policies: readonly SentPolicy[], type: SentPolicy['policyType']): SentRule[] {

@@ -1,10 +1,11 @@
 // All that a service tells one reader, on every way to an event, as texts that can be compared with those of another world.
 
-import type { Policy } from '@tallystick/contract';
+import type { LegalHold, Policy } from '@tallystick/contract';
 import type { Authenticate } from '../../access/credentials.ts';
 import type { TestApp } from '../../testing/test-app.ts';
 import { until } from '../../testing/until.ts';
-import type { Reader, SentEvent, SentPolicy } from './plain-sight.ts';
+import type { Worlds } from './any-worlds.ts';
+import type { Reader, SentEvent } from './plain-sight.ts';
 import { Names, provenIn } from './world-names.ts';
 
 /** What is asked beside each event itself. */
@@ -21,6 +22,8 @@ export const believeReader: Authenticate = ({ apiKey }) => {
   const facts = { name, identity: name, tenant: '*' as const, namesTenant: false };
   return Promise.resolve({ ...facts, roles, clearance, refusal: () => undefined });
 };
+
+const HOLDS = '/api/v1/legal-holds';
 
 const WRITER: Reader = { roles: ['Admin'], clearance: 'Secret' };
 
@@ -51,6 +54,7 @@ export class World {
   readonly #tenant: string;
   readonly #reader: Reader;
   readonly #names: Names;
+  readonly #holdIds: string[] = [];
   #asked = 0;
 
   constructor(app: TestApp, tenant: string, reader: Reader) {
@@ -61,11 +65,20 @@ export class World {
   }
 
   /** Stores all of this, and waits until all alerts are raised. */
-  async fill(policies: readonly SentPolicy[], events: readonly SentEvent[]): Promise<void> {
+  async fill(
+    { policies, holds }: Pick<Worlds, 'policies' | 'holds'>,
+    events: readonly SentEvent[],
+  ): Promise<void> {
     for (const policy of policies) {
       const made = JSON.parse(await this.#do({ path: '/api/v1/policies', body: policy }, 201)) as Policy;
       this.#names.name(made.policyId, `<${policy.name}>`);
       for (const [i, { ruleId }] of made.rules.entries()) this.#names.name(ruleId, `<${policy.name} ${i}>`);
+    }
+    for (const hold of holds) {
+      const body = { reason: 'Court order', ...hold };
+      const { holdId } = JSON.parse(await this.#do({ path: HOLDS, body }, 201)) as LegalHold;
+      this.#names.name(holdId, `<${hold.name}>`);
+      this.#holdIds.push(holdId);
     }
     await this.#do({ path: '/api/v1/audit-events/batch', body: { events } }, 201);
     for (const { eventId } of events) this.#names.name(eventId);
@@ -94,6 +107,8 @@ export class World {
     for (const query of lists) yield* this.#pages(`/api/v1/audit-events?${query}`);
     for (const body of searches) yield await this.#ask({ path: '/api/v1/audit-events/search', body });
     for (const body of trials) yield await this.#ask({ path: '/api/v1/policies/validate', body });
+    yield* this.#pages(HOLDS);
+    for (const holdId of this.#holdIds) yield await this.#ask({ path: `${HOLDS}/${holdId}` });
     yield* this.#violations();
     const streams = await this.#send({ path: '/api/v1/event-streams' }, this.#reader);
     const [stream] = (JSON.parse(await streams.text()) as { data: { streamId: string }[] }).data;

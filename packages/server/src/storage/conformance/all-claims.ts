@@ -2,6 +2,7 @@
 
 import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';
+import { holdClaims } from './holds.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
@@ -10,6 +11,7 @@ import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
 import { recordReadClaims } from './record-reads.ts';
 import { recordClaims } from './records.ts';
+import { redactionClaims } from './redaction.ts';
 import { removalClaims } from './removal.ts';
 import { sealRequestClaims } from './seal-requests.ts';
 import { streamReadClaims } from './stream-reads.ts';
@@ -37,6 +39,8 @@ export const ALL_CLAIMS = [
   streamReadClaims,
   epochClaims,
   removalClaims,
+  redactionClaims,
+  holdClaims,
   workClaims,
   workTurnClaims,
   followClaims,

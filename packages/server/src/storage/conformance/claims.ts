@@ -18,7 +18,7 @@ import type {
   StoredEvent,
   StreamLimits,
 } from '../../streams/log.ts';
-import type { Deletion } from '../../streams/removal/removal.ts';
+import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import type { Storage } from '../storage.ts';
 
 /** One installation of the backend under test; its data is kept until it is opened again. */
@@ -31,6 +31,9 @@ export interface TestInstallation {
   removeContent(tenant: TenantId, index: number): Promise<void>;
   /** Inserts a row without a notice, as an intruder would. */
   putDeletion(tenant: TenantId, deletion: Deletion): Promise<void>;
+  /** Inserts a row without a notice, and removes one that has a notice, as an intruder would. */
+  putRedaction(tenant: TenantId, redaction: RedactedEvent): Promise<void>;
+  removeRedaction(tenant: TenantId, redaction: RedactedEvent): Promise<void>;
   /** Replaces the second text of an event, as an intruder would. */
   alterContent(tenant: TenantId, index: number, text: string): Promise<void>;
 }

@@ -35,6 +35,8 @@ export const tenantClaims: Claims = {
       createdAtMs: NOW_MS,
       settings: undefined,
       hasPolicies: false,
+      hasHolds: false,
+      holdsAsOf: '0',
     });
     await using storage = await place.open();
     assert.deepEqual(await storage.tenants.find('acme'), made);

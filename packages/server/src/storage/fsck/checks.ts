@@ -20,6 +20,8 @@ const CHECKS = [
   'records',
   /** The keys of tenants open, each for its place. */
   'keys',
+  /** Decisions about events, and when they expire, follow from settings and policies. */
+  'decisions',
   'tiles',
   'checkpoints',
   'anchor',

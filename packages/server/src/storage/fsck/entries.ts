@@ -5,6 +5,7 @@
 import {
   contentOf,
   decodeEntry,
+  type Deleted,
   type Entry,
   ENTRY_BYTES,
   equalBytes,
@@ -22,6 +23,7 @@ import { SEED_BYTES, saltsOf } from '../pool/commitments.ts';
 import { hashLeaves } from '../tree/leaf-hashes.ts';
 import type { Checks } from './checks.ts';
 import { atIndex, fault } from './store-fault.ts';
+import { deletedIn } from '../rows/punctured.ts';
 import type { LogRow, RowContent } from './log-row.ts';
 import { canonicalText, LotValues } from './values.ts';
 
@@ -31,8 +33,8 @@ export interface SoundEntry {
   readonly receivedAtMs: number;
   /** Recomputed. */
   readonly leaf: Uint8Array;
-  /** The decoded entry, if its content is deleted. */
-  readonly deleted: Entry | undefined;
+  /** The decoded entry if something of its content is deleted: all of it, or the units with these tags. */
+  readonly deleted: { readonly entry: Entry; readonly what: Deleted } | undefined;
   readonly notice: Notice | undefined;
 }
 
@@ -140,8 +142,9 @@ export class EntryWalk {
       throw fault('TIME_REVERSED', 'was received before the one that it follows');
     this.#lastReceivedAtMs = receivedAtMs;
     const found = { index, receivedAtMs, leaf, deleted: undefined, notice: undefined };
-    if (place === NO_CONTENT) return { ...found, deleted: deletedEntry(row) };
+    if (place === NO_CONTENT) return { ...found, deleted: { entry: deletedEntry(row), what: true } };
     values.require(place, row, row.entry.subarray(contentAt, contentAt + HASH_BYTES));
+    if (row.content!.closed !== undefined) return { ...found, deleted: puncturedEntry(row, row.content!) };
     return isNotice(kind) ? { ...found, notice: noticeIn(decodeEntry(row.entry), row.content!) } : found;
   }
 }
@@ -155,6 +158,16 @@ function deletedEntry({ entry: bytes, root1, root2 }: LogRow): Entry {
   if (!equalBytes(contentOf([{ root: root1 }, { root: root2 }]), entry.content))
     throw fault('LEAF_MISMATCH', 'root1 and root2 are not what was hashed');
   return entry;
+}
+
+/** The content matches its hash, so these are the tags of units that it had. */
+function puncturedEntry({ entry: bytes }: LogRow, content: RowContent): SoundEntry['deleted'] {
+  const entry = decodeEntry(bytes);
+  if (isNotice(entry.kind)) throw fault('NOTICE_INVALID', 'is a notice, and a part of it is gone');
+  const what = deletedIn(content.closed)
+    .flat()
+    .map(({ tag }) => tag);
+  return { entry, what };
 }
 
 /** The content matches its hash, so the notice is authentic. */

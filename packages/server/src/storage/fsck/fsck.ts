@@ -2,6 +2,7 @@
 // reads one state, also while the service runs, changes nothing, and holds one lot of entries at a time. After a fault
 // it continues with the next tenant. The same code checks every backend.
 
+import type { PastDecisions } from '../../policies/past-decisions.ts';
 import type { Keyring } from '../sealing/keyring.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
@@ -18,6 +19,8 @@ export interface FsckOptions {
   readonly remembered: Remembered;
   /** Opens what is sealed; undefined: there is none. */
   readonly ring?: Keyring | undefined;
+  /** Called for each tenant. */
+  readonly newDecisions: () => PastDecisions;
   /** Only this tenant; checks of the whole store are then skipped. */
   readonly tenant?: string | undefined;
   /** All checks, except in tests. */
@@ -84,19 +87,13 @@ function* checkTenants<Tenant>(
   options: FsckOptions,
   reports: TenantReport[],
 ): Resumable<void, FsckProgress> {
-  const { keys, remembered, ring, tenant: only, checks = ALL_CHECKS } = options;
+  const { keys, remembered, newDecisions, ring, tenant: only, checks = ALL_CHECKS } = options;
   const { resources = new WalkResources(checks) } = options;
   const logOrigin = yield* awaited(store.logOrigin());
   if (logOrigin === undefined)
     throw fault('ORIGIN_MISMATCH', 'the database does not say the name of its logs');
-  const check = new TenantCheck({
-    store,
-    resources,
-    logOrigin,
-    keys,
-    ring,
-    memory: createMemory(remembered),
-  });
+  const memory = createMemory(remembered);
+  const check = new TenantCheck({ store, resources, logOrigin, keys, memory, newDecisions, ring });
   const entriesTotal = yield* awaited(store.entriesTotal());
   let entries = 0;
   for (let last: TenantRow<Tenant> | undefined; ; ) {

@@ -15,7 +15,13 @@ export interface LogRow {
 export interface RowContent {
   readonly text1: Uint8Array;
   readonly text2: Uint8Array;
+  /** Seeds; or the salts of what is left, where single units are deleted (rows/punctured.ts). */
   readonly seeds: Uint8Array;
+  /** Undefined: it is whole. */
+  readonly closed: Uint8Array | undefined;
   /** Why a sealed content could not be opened; undefined for all others. */
   readonly sealedFault: string | undefined;
+  readonly expiresAtMs: number | undefined;
+  /** The number of the text in `decisions`. */
+  readonly decision: number | undefined;
 }

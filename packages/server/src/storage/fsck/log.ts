@@ -8,7 +8,6 @@ import {
   type Checkpoint,
   CompactRange,
   Deletions,
-  type Entry,
   equalBytes,
   KINDS,
   type Notice,
@@ -23,10 +22,11 @@ import { awaited, type Resumable } from '../resumable.ts';
 import type { LogIdentity } from '../rows/log-identity.ts';
 import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
-import type { NotedDeletions } from './deletions.ts';
+import type { DecidedEntry, DecisionCheck } from './decisions.ts';
+import type { NotedDeletions, NotedRedactions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { ReadAhead } from './read-ahead.ts';
-import type { NotedRecords } from './records.ts';
+import type { NotedRecords, NotedVersion } from './records.ts';
 import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
@@ -38,6 +38,8 @@ export interface LogParts<Tenant> {
   readonly streams: StreamRows;
   readonly records: NotedRecords;
   readonly deletions: NotedDeletions;
+  readonly redactions: NotedRedactions;
+  readonly decisions: DecisionCheck<Tenant>;
   readonly keys: readonly TrustedKey[];
 }
 
@@ -66,10 +68,12 @@ export interface LogFacts<Tenant> {
 export interface LogCounts {
   entries: number;
   values: number;
-  /** Entries without content that a later notice explains. */
+  /** Entries without content, or without a part of it, that a later notice explains. */
   deleted: number;
   /** Entries without content that no notice explains so far; a log that is cut short by a fault may lack the notice. */
   unexplained: number;
+  /** Events of which it is not known what has decided when they expire: a version of settings or policies is not stored. */
+  undecided: number;
   /** The indexes in this log of the notices that explain deletions. */
   explainedBy: readonly number[];
   tiles: number;
@@ -108,7 +112,7 @@ export class LogCheck<Tenant> {
     this.#walk = new EntryWalk(parts.resources, { ...place, nextIndex: 0, previous: place.genesis });
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
-    const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0, explainedBy: [] };
+    const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0, undecided: 0, explainedBy: [] };
     this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0, anchorLosses: [] };
   }
 
@@ -129,7 +133,10 @@ export class LogCheck<Tenant> {
     yield* this.#checkpoints.have(rows.length + 1);
     yield* this.#parts.streams.have(rows.length + 1);
     if (this.#parts.resources.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
-    this.#walk.take(rows, this.#use);
+    const entries: DecidedEntry[] = [];
+    this.#walk.take(rows, (sound) => entries.push({ sound, noted: this.#use(sound) }));
+    if (this.#parts.resources.checks.has('decisions'))
+      this.counts.undecided += yield* this.#parts.decisions.take(rows, entries);
   }
 
   *#readTileHashes(count: number): Resumable<void> {
@@ -174,22 +181,24 @@ export class LogCheck<Tenant> {
     }
   }
 
-  readonly #use = (sound: SoundEntry): void => {
+  #use(sound: SoundEntry): NotedVersion | undefined {
     const { index, receivedAtMs, leaf, deleted, notice } = sound;
     this.counts.entries++;
-    if (deleted === undefined) this.counts.values++;
-    else this.#deleted(deleted);
+    const isGone = deleted?.what === true;
+    if (!isGone) this.counts.values++;
+    if (deleted !== undefined) this.#deleted(deleted);
     if (index === 0) this.#beginning(notice, receivedAtMs);
-    if (notice !== undefined) this.#notice(notice, receivedAtMs);
-    this.#isBare = deleted !== undefined || notice !== undefined;
+    const noted = notice && this.#notice(notice, receivedAtMs);
+    this.#isBare = isGone || notice !== undefined;
     this.#lastLeaf = leaf;
     this.#range.append(leaf, this.#completed);
     if (this.#range.size === this.#nextStop) this.#stop();
-  };
+    return noted;
+  }
 
-  #deleted(entry: Entry): void {
+  #deleted({ entry, what }: NonNullable<SoundEntry['deleted']>): void {
     this.counts.unexplained++;
-    this.#deletions.deleted(entry, true);
+    this.#deletions.deleted(entry, what);
   }
 
   /** A log after a restore begins with the notice that names the checkpoint in its genesis; other logs do not. */
@@ -203,16 +212,18 @@ export class LogCheck<Tenant> {
     if (!isAsSaid) throw fault('NOTICE_INVALID', `${place.origin} does not begin as its epoch says`, 0);
   }
 
-  #notice(notice: Notice, receivedAtMs: number): void {
+  /** The version of a record that it tells of. */
+  #notice(notice: Notice, receivedAtMs: number): NotedVersion | undefined {
     const { resources, streams } = this.#parts;
     // An unsigned notice explains nothing: an intruder who can delete rows can append a notice too.
     if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
     this.#purged.notice(notice);
-    this.#parts.records.notice(notice);
+    const noted = this.#parts.records.notice(notice);
     this.#parts.deletions.notice(notice, this.#facts.place.firstIndex);
+    this.#parts.redactions.notice(notice, this.#facts.place.firstIndex);
     const loss = acceptedAnchorLoss(notice);
     if (loss !== undefined) this.counts.anchorLosses.push(loss);
-    if (notice.kind !== KINDS.streamSeal) return;
+    if (notice.kind !== KINDS.streamSeal) return noted;
     const { firstIndex: logBegin } = this.#facts.place;
     if (resources.checks.has('streams'))
       streams.sealed(notice.payload, { index: notice.index + logBegin, logBegin, receivedAtMs });
@@ -227,6 +238,7 @@ export class LogCheck<Tenant> {
         `the stream that ends at index ${notice.index} has no checkpoint`,
         notice.index,
       );
+    return noted;
   }
 
   readonly #completed = (level: number, place: number, hash: Uint8Array): void => {

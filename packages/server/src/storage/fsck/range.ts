@@ -84,7 +84,9 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   #firstSealAt: number | undefined;
   #head: Head = { size: 0, root: EMPTY_ROOT };
   #checked = 0;
-  #expiredBefore = 0;
+  /** Events without any content, and events without single units of it. */
+  #expired = 0;
+  #redacted = 0;
 
   constructor(store: RangeStore<Log>, request: RangeOf, keys: readonly TrustedKey[] | undefined) {
     this.#store = store;
@@ -99,9 +101,8 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   verdict(): RangeVerdict {
     return {
       checkedEvents: this.#checked,
-      expiredEvents: this.#expiredBefore + this.#deletions.count,
-      // Nothing deletes single fields yet.
-      redactedEvents: 0,
+      expiredEvents: this.#expired,
+      redactedEvents: this.#redacted,
       treeSize: this.#head.size,
       rootHash: this.#head.root,
     };
@@ -116,7 +117,6 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
       const next = yield* awaited(this.#store.nextBegin(log));
       const end = Math.min(endIndex, next ?? endIndex);
       this.#log = log;
-      this.#expiredBefore += this.#deletions.count;
       this.#deletions = new Deletions();
       yield* this.#part(log, from, end);
       from = end;
@@ -197,7 +197,9 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   #use({ leaf, deleted, notice }: SoundEntry, range: CompactRange): void {
     this.#checked++;
     if (range.end < this.#head.size) range.append(leaf);
-    if (deleted !== undefined) this.#deletions.deleted(deleted, true);
+    if (deleted !== undefined) this.#deletions.deleted(deleted.entry, deleted.what);
+    if (deleted?.what === true) this.#expired += 1;
+    else if (deleted !== undefined) this.#redacted += 1;
     if (notice?.kind === KINDS.streamSeal) this.#firstSealAt ??= this.sequenceIndex(notice.index);
     if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
   }
@@ -229,7 +231,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     throw fault('ROOT_MISMATCH', message, range.begin);
   }
 
-  /** Searches the rest of the log for purges that explain missing content; more may be signed by now. */
+  /** Searches the rest of the log for notices that explain missing content; more may be signed by now. */
   *#explain(log: Log, judged: number): Resumable<void, number> {
     const head = yield* this.#headOf(log);
     const last = log.firstIndex + head.size - 1;
@@ -237,7 +239,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
       const rows = yield* awaited(this.#store.rows(log, from, last));
       if (rows.length === 0) break;
       for (const row of rows) {
-        const notice = yield* this.#purgeIn(log, head, row);
+        const notice = yield* this.#removalIn(log, head, row);
         if (notice !== undefined) this.#deletions.notice(notice);
       }
       yield this.#checked;
@@ -247,9 +249,10 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   }
 
   /** A notice counts only if it is signed and unchanged. */
-  *#purgeIn(log: Log, head: Head, row: LogRow): Resumable<Notice | undefined> {
+  *#removalIn(log: Log, head: Head, row: LogRow): Resumable<Notice | undefined> {
     const entry = decodeEntry(row.entry);
-    if (entry.kind !== KINDS.purge || row.content === undefined || entry.index >= head.size) return undefined;
+    const isRemoval = entry.kind === KINDS.purge || entry.kind === KINDS.redaction;
+    if (!isRemoval || row.content === undefined || entry.index >= head.size) return undefined;
     try {
       return yield* this.#signedNotice(log, head, entry, row);
     } catch (error) {

@@ -11,6 +11,15 @@ interface Noted {
   readonly index: number;
 }
 
+/** The version of a record that a notice tells of. */
+export interface NotedVersion {
+  readonly kind: string;
+  readonly id: string;
+  readonly version: number;
+  /** In base64. */
+  readonly commitment: string;
+}
+
 /** The commitments in the notices of a tenant's logs, by name of the record. */
 export class NotedRecords {
   /** One of each version, from the first; undefined where a record was found for it. */
@@ -19,9 +28,9 @@ export class NotedRecords {
   readonly #commitments = new Set<string>();
 
   /** Throws EvidenceError if a notice repeats an earlier commitment, which shows that a record was put back. */
-  notice(notice: Notice): void {
+  notice(notice: Notice): NotedVersion | undefined {
     const said = saidIn(notice);
-    if (said === undefined) return;
+    if (said === undefined) return undefined;
     const { kind, id, commitment } = said;
     if (this.#commitments.has(commitment))
       throw fault(
@@ -34,6 +43,7 @@ export class NotedRecords {
     const versions = this.#noted.get(name) ?? [];
     versions.push({ commitment, index: notice.index });
     this.#noted.set(name, versions);
+    return { ...said, version: versions.length };
   }
 
   /** Called once per record; throws EvidenceError. */
@@ -44,7 +54,7 @@ export class NotedRecords {
     if (noted === undefined)
       throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
     versions[versions.length - 1] = undefined;
-    if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, copies))
+    if (!isCommittedTo(noted, { salt, body }) || !areCopies(body, copies))
       throw fault(
         'LEAF_MISMATCH',
         `${name} is not what its newest notice, at index ${noted.index}, commits to`,
@@ -67,7 +77,7 @@ export class NotedRecords {
     if (noted === undefined)
       throw fault('LEAF_MISMATCH', `no notice tells of ${name}: the row was inserted by hand`);
     versions[version - 1] = undefined;
-    if (toBase64(commitmentOf(salt, body)) !== noted.commitment || !areCopies(body, { version, ...copies }))
+    if (!isCommittedTo(noted, { salt, body }) || !areCopies(body, { version, ...copies }))
       throw fault(
         'LEAF_MISMATCH',
         `${name} is not what its notice, at index ${noted.index}, commits to`,
@@ -93,7 +103,6 @@ export class NotedRecords {
 }
 
 interface Said {
-  /** The kind of the record. */
   readonly kind: string;
   readonly id: string;
   readonly commitment: string;
@@ -124,6 +133,13 @@ function areCopies(
     content['uniqueName'] === uniqueName &&
     content['lookup'] === (lookup && toHex(lookup))
   );
+}
+
+export function isCommittedTo(
+  { commitment }: Pick<NotedVersion, 'commitment'>,
+  { salt, body }: Pick<StoredRecord, 'salt' | 'body'>,
+): boolean {
+  return toBase64(commitmentOf(salt, body)) === commitment;
 }
 
 function nameOf(kind: string, id: string): string {

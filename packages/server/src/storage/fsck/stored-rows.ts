@@ -3,7 +3,7 @@
 
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
-import type { Deletion } from '../../streams/removal/removal.ts';
+import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import type { StoredKey } from '../sealing/provide-keys.ts';
 import type { Awaitable } from '../resumable.ts';
 import type { Check } from './checks.ts';
@@ -33,6 +33,11 @@ export interface RecordVersion extends StoredRecord {
 }
 
 export type RecordReference = Pick<RecordVersion, 'kind' | 'id' | 'version' | 'isPast'>;
+
+export interface DecisionRow {
+  readonly decision: number;
+  readonly body: string;
+}
 
 /** One of the logs of a tenant. */
 export interface LogOf<Tenant> {
@@ -98,6 +103,14 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
   keys(tenant: Tenant, after: StoredKey | undefined, limit: number): Awaitable<readonly StoredKey[]>;
   /** At most `limit` deletions that begin after an index of the tenant's sequence. */
   deletions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly Deletion[]>;
+  /** At most `limit` redactions after a given one, in the order of event and notice. */
+  redactions(
+    tenant: Tenant,
+    after: RedactedEvent | undefined,
+    limit: number,
+  ): Awaitable<readonly RedactedEvent[]>;
+  /** At most `limit` texts that have decided about events, after a number, by number. */
+  decisions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly DecisionRow[]>;
   /** Throws EvidenceError if the store also keeps the end of the log elsewhere, and it differs. */
   requireEnd(tenant: Tenant, end: LogEnd): Awaitable<void>;
   /** Checks of the whole store, before all logs: each throws EvidenceError. */

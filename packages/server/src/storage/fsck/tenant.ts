@@ -2,9 +2,11 @@
 
 import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tallystick/evidence';
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
-import type { Deletion } from '../../streams/removal/removal.ts';
+import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import { awaited, type Resumable } from '../resumable.ts';
-import { NotedDeletions } from './deletions.ts';
+import type { PastDecisions } from '../../policies/past-decisions.ts';
+import { DecisionCheck } from './decisions.ts';
+import { NotedDeletions, NotedRedactions } from './deletions.ts';
 import type { WalkResources } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
 import type { TrustedKey } from './notes.ts';
@@ -32,6 +34,7 @@ export interface TenantParts<Tenant> {
   readonly memory: Memory;
   /** Undefined: there is none. */
   readonly ring: Keyring | undefined;
+  readonly newDecisions: () => PastDecisions;
 }
 
 export interface CheckedLog extends LogCounts {
@@ -67,7 +70,9 @@ export class TenantCheck<Tenant> {
     const streams = new StreamRows((after, limit) => store.streams(tenant, after, limit));
     const records = new NotedRecords();
     const deletions = new NotedDeletions();
-    const parts = { resources, tree: store, streams, records, deletions, keys };
+    const redactions = new NotedRedactions();
+    const decisions = new DecisionCheck(store, tenant, this.#parts.newDecisions());
+    const parts = { resources, tree: store, streams, records, deletions, redactions, decisions, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);
@@ -88,9 +93,10 @@ export class TenantCheck<Tenant> {
     }
     const nextIndex = logs.reduce((sum, log) => sum + log.entries, 0);
     if (resources.checks.has('streams')) yield* streams.end(nextIndex);
-    if (resources.checks.has('deletions')) yield* this.#requireDeletions(tenant, deletions);
+    if (resources.checks.has('deletions')) yield* this.#requireRemovals(tenant, deletions, redactions);
     if (resources.checks.has('records')) yield* this.#requireRecords(tenant, records);
     if (resources.checks.has('keys')) yield* this.#requireKeys(stored);
+    if (resources.checks.has('decisions')) yield* decisions.end();
     if (resources.checks.has('heads')) yield* awaited(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
     return { streams: streams.count, named };
@@ -119,7 +125,11 @@ export class TenantCheck<Tenant> {
     }
   }
 
-  *#requireDeletions(tenant: Tenant, noted: NotedDeletions): Resumable<void> {
+  *#requireRemovals(
+    tenant: Tenant,
+    noted: NotedDeletions,
+    notedRedactions: NotedRedactions,
+  ): Resumable<void> {
     for (let last: Deletion | undefined; ; ) {
       const portion = yield* awaited(
         this.#parts.store.deletions(tenant, last?.firstIndex, DELETIONS_AT_ONCE),
@@ -129,6 +139,13 @@ export class TenantCheck<Tenant> {
       last = portion.at(-1);
     }
     noted.end();
+    for (let last: RedactedEvent | undefined; ; ) {
+      const portion = yield* awaited(this.#parts.store.redactions(tenant, last, DELETIONS_AT_ONCE));
+      if (portion.length === 0) break;
+      for (const redaction of portion) notedRedactions.require(redaction);
+      last = portion.at(-1);
+    }
+    notedRedactions.end();
   }
 
   /** Numbers may be missing: those of logs that a restore has lost. */

@@ -2,11 +2,18 @@
 // 8785 form and must contain the classification of the column.
 
 import { isAscii, isUtf8 } from 'node:buffer';
-import { equalBytes, HASH_BYTES, isCanonicalJson, isPlainlyCanonical } from '@tallystick/evidence';
+import {
+  ContentPool,
+  equalBytes,
+  HASH_BYTES,
+  isCanonicalJson,
+  isPlainlyCanonical,
+} from '@tallystick/evidence';
 import { Commitments, SEEDS_BYTES } from '../pool/commitments.ts';
 import type { Checks } from './checks.ts';
 import { fault } from './store-fault.ts';
 import type { LogRow, RowContent } from './log-row.ts';
+import { shownUnits } from '../rows/punctured.ts';
 import { CLASSIFICATIONS } from '../rows/classification-column.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -16,9 +23,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
  */
 const SAID = CLASSIFICATIONS.map((name) => Buffer.from(`"classification":"${name}"`));
 
+/** Positions from here down are those of contents that have lost single units. */
+const PUNCTURED_FROM = -2;
+
 export class LotValues {
   readonly #checks: Checks;
   readonly #commitments = new Commitments();
+  /** Contents that have lost single units. */
+  readonly #punctured = new ContentPool();
   readonly #computed = new Uint8Array(HASH_BYTES);
   #seeds = new Uint8Array(0);
 
@@ -29,12 +41,14 @@ export class LotValues {
   begin(rows: number): void {
     if (this.#seeds.length < rows * SEEDS_BYTES) this.#seeds = new Uint8Array(rows * SEEDS_BYTES);
     this.#commitments.begin(this.#seeds);
+    this.#punctured.reset();
   }
 
-  /** Adds the content and returns its position; throws EvidenceError for a content that no event can have. */
+  /** Adds the content and returns its position, which is negative where single units are deleted; throws EvidenceError for a content that no event can have. */
   add({ classification }: LogRow, content: RowContent): number {
     const { text1, text2, seeds, sealedFault } = content;
     if (sealedFault !== undefined) throw fault('MALFORMED', sealedFault);
+    if (content.closed !== undefined) return this.#addPunctured(classification, content);
     if (seeds.length !== SEEDS_BYTES)
       throw fault('MALFORMED', `its seeds are ${seeds.length} bytes, not ${SEEDS_BYTES}`);
     requireCanonical(text1);
@@ -45,21 +59,36 @@ export class LotValues {
     return place;
   }
 
+  #addPunctured(classification: number, content: RowContent): number {
+    requireCanonical(content.text1);
+    requireCanonical(content.text2);
+    const place = this.#punctured.add(shownUnits(content));
+    if (this.#checks.has('classification')) requireClassification(content.text1, classification);
+    return PUNCTURED_FROM - place;
+  }
+
   /** Hashes all added contents. */
   run(): void {
     this.#commitments.run();
+    this.#punctured.run();
   }
 
   /** Throws unless the content at this position leads to the stored roots and to the content hash in the entry. */
   require(place: number, { root1, root2 }: LogRow, contentHash: Uint8Array): void {
     if (!this.#checks.has('values')) return;
     const computed = this.#computed;
-    this.#commitments.copyContent(place, computed, 0);
+    const punctured = PUNCTURED_FROM - place;
+    const copyRoot = (group: 1 | 2) =>
+      place > PUNCTURED_FROM
+        ? this.#commitments.copyRoot(place, group, computed, 0)
+        : this.#punctured.copyGroupRoot(punctured, group, computed, 0);
+    if (place > PUNCTURED_FROM) this.#commitments.copyContent(place, computed, 0);
+    else this.#punctured.copyContent(punctured, computed, 0);
     if (!equalBytes(computed, contentHash))
       throw fault('LEAF_MISMATCH', 'its content is not what was hashed');
-    this.#commitments.copyRoot(place, 1, computed, 0);
+    copyRoot(1);
     if (!equalBytes(computed, root1)) throw fault('LEAF_MISMATCH', 'root1 is not that of its content');
-    this.#commitments.copyRoot(place, 2, computed, 0);
+    copyRoot(2);
     if (!equalBytes(computed, root2)) throw fault('LEAF_MISMATCH', 'root2 is not that of its content');
   }
 }

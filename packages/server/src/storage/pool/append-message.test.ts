@@ -4,7 +4,14 @@ import * as fc from 'fast-check';
 import { AuditError } from '@tallystick/contract';
 import type { StoredRecord } from '../../records/records.ts';
 import type { CausedJob } from '../../work/jobs.ts';
-import type { AppendFault, AppendRequest, AppendResult, Draft, DraftOutcome } from '../../streams/log.ts';
+import type {
+  AppendFault,
+  AppendOutcome,
+  AppendRequest,
+  AppendResult,
+  Draft,
+  DraftOutcome,
+} from '../../streams/log.ts';
 import { nextId } from '../conformance/claims.ts';
 import { decodePool, encodePool } from './append-message.ts';
 import { decodeResults, encodeResults } from './append-results.ts';
@@ -35,7 +42,7 @@ const draft: fc.Arbitrary<Draft> = record({
 });
 const stored: fc.Arbitrary<StoredRecord> = record({
   owner: fc.constantFrom('acme', '*'),
-  kind: fc.constantFrom('ApiKey', 'Policy', 'Tenant'),
+  kind: fc.constantFrom('ApiKey', 'LegalHold', 'Policy', 'Tenant'),
   id: text,
   version: whole,
   body: text,
@@ -55,6 +62,7 @@ const caused: fc.Arbitrary<CausedJob> = record({
 const request: fc.Arbitrary<AppendRequest> = record({
   records: fc.array(stored, { maxLength: 2 }),
   jobs: fc.array(caused, { maxLength: 2 }),
+  holdsAsOf: fc.option(text, { nil: undefined }),
   tenant: fc.constantFrom('acme', 'other'),
   atomic: fc.boolean(),
   drafts: fc.array(draft, { maxLength: 5 }),
@@ -106,7 +114,7 @@ test('a pool survives encoding and decoding, also in a reused buffer', () => {
 test('results survive encoding and decoding', () => {
   const result = fc.oneof(
     fc.array(outcome, { maxLength: 5 }).map((outcomes): AppendResult => ({ status: 'Done', outcomes })),
-    record({ status: fc.constant('KeyReused' as const) }),
+    record({ status: fc.constantFrom('KeyReused', 'HoldsChanged') }) as fc.Arbitrary<AppendOutcome>,
     fc.tuple(fc.string(), fc.string({ minLength: 1 })).map(
       ([message, cause]): AppendFault => ({
         status: 'Faulty',

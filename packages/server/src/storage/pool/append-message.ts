@@ -19,6 +19,7 @@ export interface PooledRequest {
   readonly drafts: readonly PooledDraft[];
   readonly records: readonly StoredRecord[];
   readonly jobs: readonly CausedJob[];
+  readonly holdsAsOf: string | undefined;
 }
 
 export interface PooledDraft {
@@ -41,6 +42,7 @@ const ATOMIC = 1;
 const ONCE = 2;
 const RECORDS = 4;
 const JOBS = 8;
+const HOLDS = 16;
 const RETENTION = 1;
 const FINGERPRINT = 2;
 const SAME_RETENTION = 4;
@@ -61,10 +63,21 @@ export function encodePool(
   out.f64(now.steadyNowMs);
   out.u32(requests.length);
   let before: Draft | undefined;
-  for (const { tenant, atomic, once, clearance = 'Public', drafts, records = [], jobs = [] } of requests) {
+  for (const request of requests) {
+    const {
+      tenant,
+      atomic,
+      once,
+      clearance = 'Public',
+      drafts,
+      records = [],
+      jobs = [],
+      holdsAsOf,
+    } = request;
     out.text(tenant);
     const causes = (records.length === 0 ? 0 : RECORDS) | (jobs.length === 0 ? 0 : JOBS);
-    out.u8((atomic ? ATOMIC : 0) | (once === undefined ? 0 : ONCE) | causes);
+    const guards = (once === undefined ? 0 : ONCE) | (holdsAsOf === undefined ? 0 : HOLDS);
+    out.u8((atomic ? ATOMIC : 0) | guards | causes);
     out.u8(clearance === 'None' ? NO_CLEARANCE : CLASSIFICATIONS.indexOf(clearance));
     if (once !== undefined) writeOnce(out, once);
     out.u32(drafts.length);
@@ -75,6 +88,7 @@ export function encodePool(
     if (records.length > 0) writeRecords(out, records);
     // Few, and seldom: they need no form of their own.
     if (jobs.length > 0) out.text(JSON.stringify(jobs));
+    if (holdsAsOf !== undefined) out.text(holdsAsOf);
   }
   return out.buffer;
 }
@@ -108,6 +122,7 @@ export function decodePool(buffer: ArrayBuffer): AppendPool {
       drafts: listOf(message, () => (before = readDraft(message, before))),
       records: (flags & RECORDS) === 0 ? [] : listOf(message, () => readRecord(message)),
       jobs: (flags & JOBS) === 0 ? [] : (parseJson(message.text()) as readonly CausedJob[]),
+      holdsAsOf: (flags & HOLDS) === 0 ? undefined : message.text(),
     };
   });
   return { requests, now };

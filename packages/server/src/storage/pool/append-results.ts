@@ -7,7 +7,7 @@ import { ByteReader, ByteWriter } from './byte-message.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import { decodeOutcomes, encodeOutcomes, OUTCOME_STATUSES } from './outcomes.ts';
 
-const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Stale', 'NameTaken', 'Faulty'] as const;
+const STATUSES = ['Done', 'Repeated', 'KeyReused', 'Stale', 'NameTaken', 'HoldsChanged', 'Faulty'] as const;
 
 export function encodeResults(results: readonly AppendOutcome[], room: ArrayBuffer): ArrayBuffer {
   const out = new ByteWriter(0, room);
@@ -54,6 +54,7 @@ function readResult(message: ByteReader, request: AppendRequest): AppendOutcome 
         },
       };
     case 'KeyReused':
+    case 'HoldsChanged':
       return { status };
     case 'Stale':
       return { status, id: message.text(), version: message.f64() };

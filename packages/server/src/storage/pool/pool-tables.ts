@@ -6,7 +6,7 @@ import type { First } from '../../repeats.ts';
 import type { StoredRecord } from '../../records/records.ts';
 import type { CausedJob } from '../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../streams/removal/removal.ts';
+import type { Deletion, IndexSpan, RedactedEvent } from '../../streams/removal/removal.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { MissingKey } from '../sealing/pool-sealer.ts';
@@ -59,6 +59,8 @@ export interface PoolTables<H extends Head = Head> {
   recordVersion(head: H, record: StoredRecord): number;
   /** Whether another record of its kind has its unique name. */
   isNameTaken(head: H, record: StoredRecord): boolean;
+  /** A text that is another one after every change of what holds events: see `AppendRequest`. */
+  holdsAsOf(head: H): string;
   /** Whether a part of the span was removed under an earlier notice. Called only for requests with a purge notice. */
   isDeletedIn(head: H, span: IndexSpan): boolean;
   /** Remembers what it lacks a key for. */
@@ -69,6 +71,7 @@ export interface PoolTables<H extends Head = Head> {
   /** On its way to the store of jobs. */
   putJob(head: H, job: CausedJob): void;
   putDeletion(head: H, deletion: Deletion): void;
+  putRedaction(head: H, redaction: RedactedEvent): void;
   /** Replaces a key that has expired. */
   putUsedKey(head: H, once: Once, outcomes: readonly DraftOutcome[]): void;
 }

@@ -3,7 +3,7 @@
 
 import { ok as assert } from 'node:assert/strict';
 import { EvidenceError, KINDS } from '@tallystick/evidence';
-import type { ChangeRefusal, StoredRecord } from '../../records/records.ts';
+import type { ChangeRefusal } from '../../records/records.ts';
 import { isRepeat, type RepeatClearance, UNCLASSIFIED } from '../../repeats.ts';
 import type {
   AppendOutcome,
@@ -17,6 +17,7 @@ import type {
 import type { IndexSpan } from '../../streams/removal/removal.ts';
 import { CLASSIFICATIONS, classificationAt } from '../rows/classification-column.ts';
 import { purgedSpans } from '../rows/purge-notice.ts';
+import { redactedUnits } from '../rows/redaction-notice.ts';
 import type { PooledDraft, PooledRequest } from './append-message.ts';
 import type { Head } from './head.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
@@ -52,10 +53,12 @@ export class PoolWriter<H extends Head> {
     const { once } = request;
     const answered = this.#answer(head, once, request.clearance, given.now);
     if (answered !== undefined) return answered;
-    const refused = this.#refusalOf(head, request.records);
+    const refused = this.#refusalOf(head, request);
     if (refused !== undefined) return refused;
     const spans = this.#purgedBy(request, head);
     if (spans instanceof Error) return { status: 'Faulty', error: spans };
+    const redacted = redactedBy(request, head);
+    if (redacted instanceof Error) return { status: 'Faulty', error: redacted };
     const recognized = orTenantFault(head.tenantId, () =>
       recognize(request, (eventId) => this.#tables.storedId(head, eventId)),
     );
@@ -70,11 +73,18 @@ export class PoolWriter<H extends Head> {
       if (notice?.status === 'Appended')
         this.#tables.putDeletion(head, { ...span, noticeIndex: notice.index });
     }
+    for (const [draft, index] of redacted) {
+      const notice = outcomes[draft];
+      if (notice?.status === 'Appended')
+        this.#tables.putRedaction(head, { index, noticeIndex: notice.index });
+    }
     return { status: 'Done', outcomes };
   }
 
-  /** Why these cannot replace the stored records. Each is a different record. */
-  #refusalOf(head: H, records: readonly StoredRecord[]): ChangeRefusal | undefined {
+  /** Its records are each a different one. */
+  #refusalOf(head: H, { records, holdsAsOf }: PooledRequest): ChangeRefusal | undefined {
+    if (holdsAsOf !== undefined && holdsAsOf !== this.#tables.holdsAsOf(head))
+      return { status: 'HoldsChanged' };
     for (const record of records) {
       const version = this.#tables.recordVersion(head, record);
       if (version !== record.version - 1) return { status: 'Stale', id: record.id, version };
@@ -159,6 +169,26 @@ export class PoolWriter<H extends Head> {
     }
     return outcomes;
   }
+}
+
+/** The events of which redaction notices of the request remove something, by the place of the notice; or an error. */
+function redactedBy({ drafts }: PooledRequest, head: Head): ReadonlyMap<number, number> | Error {
+  const redacted = new Map<number, number>();
+  const { logFirstIndex, nextIndex: endIndex } = head;
+  try {
+    for (const [place, { kind, texts }] of drafts.entries())
+      if (kind === KINDS.redaction)
+        redacted.set(place, redactedUnits(texts[1], { logFirstIndex, endIndex }).index);
+    return redacted;
+  } catch (error) {
+    if (error instanceof EvidenceError) return error;
+    throw error;
+  }
+}
+
+/** Whether a draft is a notice that removes content. */
+export function isRemoval({ kind }: Pick<PooledDraft, 'kind'>): boolean {
+  return kind === KINDS.purge || kind === KINDS.redaction;
 }
 
 export function isPurge({ kind }: Pick<PooledDraft, 'kind'>): boolean {

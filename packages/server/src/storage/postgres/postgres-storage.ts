@@ -38,7 +38,7 @@ import { Notifications } from './nodes/notifications.ts';
 import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes/nodes.ts';
 import { ensureReady } from './schema/provision.ts';
 import { createOlderKeyStore } from './records/older-keys.ts';
-import { ringKeysIn } from './records/tenant-keys.ts';
+import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
 import { startWriter } from './append/threaded-writer.ts';
@@ -156,7 +156,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     logOrigin,
     log,
     tree,
-    removal: removalOn(removalTables(reading), tree),
+    tenantKeys: createTenantKeyStore(reading, { ring, random }),
+    removal: removalOn(removalTables(reading, sealed), tree),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),

@@ -1,6 +1,6 @@
-// Reads a deletion from its row.
+// Reads deletions and redactions from their rows.
 
-import type { Deletion } from '../../streams/removal/removal.ts';
+import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import { numberOf } from './columns.ts';
 
 export function deletionIn(row: Readonly<Record<string, unknown>>): Deletion {
@@ -9,4 +9,8 @@ export function deletionIn(row: Readonly<Record<string, unknown>>): Deletion {
     endIndex: numberOf(row, 'end_index'),
     noticeIndex: numberOf(row, 'notice_index'),
   };
+}
+
+export function redactionRowIn(row: Readonly<Record<string, unknown>>): RedactedEvent {
+  return { index: numberOf(row, 'leaf_index'), noticeIndex: numberOf(row, 'notice_index') };
 }

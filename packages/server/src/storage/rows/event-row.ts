@@ -4,7 +4,8 @@
 import type { StoredContent, StoredEvent } from '../../streams/log.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn, textOrNone } from './columns.ts';
-import { purgedIn, withoutPurged } from './purge-notice.ts';
+import { deletedIn, unitColumnsIn } from './punctured.ts';
+import { purgedIn, withoutRemoved } from './removed-rows.ts';
 import { SealedRows } from '../sealing/sealed-rows.ts';
 import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
@@ -25,12 +26,12 @@ export class StoredEvents {
 
   /**
    * Reads rows with the columns that stored-content.ts checks, and `stream_id`. `notices` are the rows of the notices
-   * that may cover them (purge-notice.ts).
+   * that may be about them (removed-rows.ts).
    */
   of(rows: readonly Row[], notices: readonly (Row | undefined)[]): StoredEvent[] {
     if (rows.length === 0) return [];
     const contents = (this.#contents ??= new StoredContents());
-    const left = withoutPurged(rows, notices, contents).map((row) => this.#sealed.open(row));
+    const left = withoutRemoved(rows, notices, contents, this.#sealed);
     const faults = contents.faultsOf(left);
     return left.map((row, i) => eventIn(row, faults[i]));
   }
@@ -72,10 +73,13 @@ function alteredIn(row: Row, fault: string): StoredEvent {
 
 function contentIn(row: Row): StoredContent {
   const [one, two] = textsIn(row);
-  return {
+  const content: StoredContent = {
     texts: [decoder.decode(one), decoder.decode(two)],
     expiresAtMs: numberOrNone(row, 'expires_at_ms'),
     // No hash covers it.
     decidedBy: readOr(() => textOrNone(row, 'decided_by'), undefined),
   };
+  if (row['closed'] === null) return content;
+  const deleted = deletedIn(unitColumnsIn(row).closed).flat();
+  return { ...content, deletedPaths: deleted.map(({ path }) => path) };
 }

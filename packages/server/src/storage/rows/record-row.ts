@@ -19,6 +19,24 @@ export function allVersions(owner: string): string {
   return `(SELECT 0 AS is_past, ${columns} FROM records UNION ALL SELECT 1 AS is_past, ${columns} FROM past_records) AS versions`;
 }
 
+/** Those that say which events are held. */
+export const HOLDING_KINDS: readonly RecordKind[] = ['LegalHold', 'Policy'];
+
+/**
+ * What `holdsAsOf` of a tenant is made of: the number of changes that were made to its holds and policies, since each raises
+ * one version by one. `isOwn` is the condition on the tenant column. Not of whole numbers, which could overflow once somebody
+ * has altered them.
+ */
+export function holdsAsOf(isOwn: string): string {
+  const kinds = HOLDING_KINDS.map((kind) => `'${kind}'`).join(', ');
+  return `SELECT sum(records.version * 1.0) AS holds_as_of FROM records WHERE ${isOwn} AND records.kind IN (${kinds})`;
+}
+
+/** Reads a row of `holdsAsOf`. */
+export function holdsAsOfIn(row: Readonly<Record<string, unknown>> | undefined, changes = 0): string {
+  return String(Number(row?.['holds_as_of'] ?? 0) + changes);
+}
+
 /** The values of RECORD_COLUMNS. */
 export function recordValues(record: StoredRecord): (string | number | Uint8Array | null)[] {
   const { kind, id, version, body, state, uniqueName = null, lookup = null, salt, mac } = record;
@@ -44,6 +62,21 @@ export function recordIn(row: Readonly<Record<string, unknown>>): StoredRecord {
 /** The records that match the schema: an invalid row was not written by the service, and must not block the others. */
 export function recordsIn(rows: readonly Readonly<Record<string, unknown>>[]): StoredRecord[] {
   return rows.flatMap((row) => readOr<StoredRecord[]>(() => [recordIn(row)], []));
+}
+
+/** As `recordsIn`, for callers who must notice one that somebody has altered: what cannot be read is a record of nobody's making. */
+export function listedRecordsIn(rows: readonly Readonly<Record<string, unknown>>[]): StoredRecord[] {
+  return rows.map((row) => readOr(() => recordIn(row), unreadable(row)));
+}
+
+/** One that is no record of this schema: it is not genuine. */
+export function unreadable(row: Readonly<Record<string, unknown>>): StoredRecord {
+  const [owner, id] = [String(row['tenant_id']), String(row['id'])];
+  const nothing = new Uint8Array();
+  const copies = { state: '', uniqueName: undefined, lookup: undefined };
+  // The columns that it was found by.
+  const kind = row['kind'] as RecordKind;
+  return { owner, kind, id, version: 0, body: '{}', ...copies, salt: nothing, mac: nothing };
 }
 
 /** The counting limit of a list: above its exact total it only says that there are more. */

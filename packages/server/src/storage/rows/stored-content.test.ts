@@ -38,12 +38,13 @@ function rowOf(index: number): Row {
     text1: one.bytes,
     text2: two.bytes,
     seeds,
+    closed: null,
     expires_at_ms: 5n,
   };
 }
 
 const ROWS = [rowOf(0), rowOf(1), rowOf(2)] as const;
-const GONE = { content_id: null, text1: null, text2: null, seeds: null, expires_at_ms: null };
+const GONE = { content_id: null, text1: null, text2: null, seeds: null, closed: null, expires_at_ms: null };
 const HASHED = ['entry', 'leaf', 'root1', 'root2', 'text1', 'text2', 'seeds'] as const;
 
 test('rows are sound as they were written, also once the content is removed', () => {

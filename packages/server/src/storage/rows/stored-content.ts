@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import {
   contentOf,
+  ContentPool,
   ENTRY_BYTES,
   equalBytes,
   EvidenceError,
@@ -17,6 +18,7 @@ import { Commitments, SEEDS_BYTES, type TextBytes } from '../pool/commitments.ts
 import { SEALED_COLUMNS, sealedFaultIn } from '../sealing/sealed-rows.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf, numberOrNone, readOr } from './columns.ts';
+import { deletedIn, shownUnits, unitColumnsIn } from './punctured.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -31,24 +33,33 @@ export function decidedBy(owner: string): string {
  * bigints: it would throw for a number that is too large, and so lose all of its rows.
  */
 export const CHECKED_COLUMNS = `leaf_index, classification, entry, leaf, root1, root2,
-  contents.id AS content_id, text1, text2, seeds, expires_at_ms, ${SEALED_COLUMNS.SQLite}`;
+  contents.id AS content_id, text1, text2, seeds, closed, expires_at_ms, ${SEALED_COLUMNS.SQLite}`;
 
 /** The values of a row differ from what was written. */
 class RowFault extends Error {}
 
+/** Where a content is hashed: whole ones take the fast way, and few have lost single units. */
+interface Place {
+  readonly pool: Pick<Commitments, 'copyContent' | 'copyRoot'>;
+  readonly at: number;
+}
+
 export class StoredContents {
   readonly #commitments = new Commitments();
+  #punctured: PuncturedPool | undefined;
   readonly #computed = new Uint8Array(HASH_BYTES);
 
   /**
-   * For each row, why it does not match its hash; undefined if it does. If the content is removed, the rest is checked.
-   * Without a fault every column matches the schema.
+   * For each row, why it does not match its hash; undefined if it does. If the content is removed, the rest is checked; of
+   * single units that are, a notice must say so (`withDeletedTags`). Without a fault every column matches the schema.
    */
   faultsOf(rows: readonly Row[]): (string | undefined)[] {
     const seeds = new Uint8Array(rows.length * SEEDS_BYTES);
     this.#commitments.begin(seeds);
+    this.#punctured?.reset();
     const places = rows.map((row) => told(() => this.#take(row, seeds)));
     this.#commitments.run();
+    this.#punctured?.run();
     return rows.map((row, i) => {
       const place = places[i];
       return typeof place === 'string' ? place : told(() => this.#requireHashed(row, place));
@@ -56,14 +67,19 @@ export class StoredContents {
   }
 
   /** The position of its content in the pool, if it has one. */
-  #take(row: Row, seeds: Uint8Array): number | undefined {
+  #take(row: Row, seeds: Uint8Array): Place | undefined {
     requireForm(row);
     if (!hasContent(row)) return undefined;
+    if (row['closed'] !== null) {
+      requireNoticed(row);
+      const pool = (this.#punctured ??= new PuncturedPool());
+      return { pool, at: pool.add(shownUnits(unitColumnsIn(row))) };
+    }
     seeds.set(blobOf(row, 'seeds'), this.#commitments.size * SEEDS_BYTES);
-    return this.#commitments.add(textsIn(row));
+    return { pool: this.#commitments, at: this.#commitments.add(textsIn(row)) };
   }
 
-  #requireHashed(row: Row, place: number | undefined): undefined {
+  #requireHashed(row: Row, place: Place | undefined): undefined {
     const entry = blobOf(row, 'entry');
     if (!equalBytes(fastLeafHash(entry), blobOf(row, 'leaf')))
       throw new RowFault('its leaf is not the hash of its entry');
@@ -76,13 +92,43 @@ export class StoredContents {
       return;
     }
     const computed = this.#computed;
-    this.#commitments.copyContent(place, computed, 0);
+    place.pool.copyContent(place.at, computed, 0);
     if (!equalBytes(computed, content)) throw new RowFault('its content is not what was hashed');
     for (const [group, root] of [[1, root1] as const, [2, root2] as const]) {
-      this.#commitments.copyRoot(place, group, computed, 0);
+      place.pool.copyRoot(place.at, group, computed, 0);
       if (!equalBytes(computed, root)) throw new RowFault(`its root ${group} is not that of its content`);
     }
   }
+}
+
+/** Contents that have lost single units, which are hashed from what is left of these. */
+class PuncturedPool extends ContentPool {
+  copyRoot(place: number, group: 1 | 2, into: Uint8Array, at: number): void {
+    this.copyGroupRoot(place, group, into, at);
+  }
+}
+
+const DELETED_TAGS = 'deleted_tags';
+
+/** The units that checked notices say are deleted, each with the first notice that says so. Tags are in base64. */
+export type DeletedTags = ReadonlyMap<string, number>;
+
+export function withDeletedTags(row: Row, tags: DeletedTags): Row {
+  return { ...row, [DELETED_TAGS]: tags };
+}
+
+/** Reads a row of `withDeletedTags`. */
+export function deletedTagsIn(row: Row): DeletedTags | undefined {
+  return row[DELETED_TAGS] as DeletedTags | undefined;
+}
+
+/** Throws unless notices account for every deleted unit. */
+function requireNoticed(row: Row): void {
+  const noticed = deletedTagsIn(row);
+  const unexplained = deletedIn(unitColumnsIn(row).closed)
+    .flat()
+    .find(({ tag }) => noticed?.has(tag) !== true);
+  if (unexplained !== undefined) throw new RowFault(`${unexplained.path} is gone, and no notice says why`);
 }
 
 export function hasContent(row: Row): boolean {
@@ -120,7 +166,7 @@ function requireForm(row: Row): void {
   const sealedFault = sealedFaultIn(row);
   if (sealedFault !== undefined) throw new RowFault(sealedFault);
   if (!textsIn(row).every((text) => isUtf8(text))) throw new RowFault('its content is not UTF-8');
-  requireBytes(row, 'seeds', SEEDS_BYTES);
+  if (row['closed'] === null) requireBytes(row, 'seeds', SEEDS_BYTES);
   const expiresAtMs = numberOrNone(row, 'expires_at_ms') ?? 0;
   if (expiresAtMs < 0 || expiresAtMs > LATEST_MS) throw new RowFault(`it expires at ${expiresAtMs}`);
 }

@@ -1,14 +1,13 @@
 // The evidence for an event in its row: its entry, the roots of its groups, and its texts with the salts of their
 // units. Seeds stay in the store; salts leave it only for readers who may see the values.
 
-import { splitGroup } from '@tallystick/evidence';
 import type { AlteredEvent, OpenContent, StoredEvidence } from '../../streams/tree.ts';
-import { SEED_BYTES, saltsOf } from '../pool/commitments.ts';
 import { classificationIn } from './classification-column.ts';
 import { sealedFaultIn, type SealedRows } from '../sealing/sealed-rows.ts';
 import { blobOf, ColumnError, numberOf } from './columns.ts';
-import { purgedIn, withoutPurged } from './purge-notice.ts';
-import { hasContent, indexIn, type StoredContents, textsIn } from './stored-content.ts';
+import { deletedIn, saltsIn, unitColumnsIn } from './punctured.ts';
+import { purgedIn, withoutRemoved } from './removed-rows.ts';
+import { deletedTagsIn, hasContent, indexIn, type StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -16,7 +15,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * The evidence of a row that matches its hash; otherwise the fault. `notices` are the rows of the notices that may
- * cover it (purge-notice.ts).
+ * be about it (removed-rows.ts).
  */
 export function soundEvidenceIn(
   row: Row | undefined,
@@ -25,7 +24,7 @@ export function soundEvidenceIn(
   sealed: SealedRows,
 ): StoredEvidence | AlteredEvent | undefined {
   if (row === undefined) return undefined;
-  const left = sealed.open(withoutPurged([row], notices, contents)[0]!);
+  const left = withoutRemoved([row], notices, contents, sealed)[0]!;
   const [fault] = contents.faultsOf([left]);
   return fault === undefined ? evidenceOf(left) : { index: indexIn(row), fault };
 }
@@ -37,7 +36,7 @@ export function evidenceIn(
   contents: StoredContents,
   sealed: SealedRows,
 ): StoredEvidence[] {
-  return withoutPurged(rows, notices, contents).map((row) => evidenceOf(sealed.open(row)));
+  return withoutRemoved(rows, notices, contents, sealed).map(evidenceOf);
 }
 
 function evidenceOf(row: Row): StoredEvidence {
@@ -54,12 +53,15 @@ function contentIn(row: Row): OpenContent {
   const sealedFault = sealedFaultIn(row);
   if (sealedFault !== undefined) throw new ColumnError(sealedFault);
   const [one, two] = textsIn(row);
-  const seeds = blobOf(row, 'seeds');
-  return {
+  const columns = unitColumnsIn(row);
+  const content: OpenContent = {
     texts: [decoder.decode(one), decoder.decode(two)],
-    salts: [
-      saltsOf(seeds.subarray(0, SEED_BYTES), splitGroup(one, 1).units.length),
-      saltsOf(seeds.subarray(SEED_BYTES), splitGroup(two, 2).units.length),
-    ],
+    salts: saltsIn(columns),
   };
+  if (columns.closed === undefined) return content;
+  const noticed = deletedTagsIn(row);
+  const [group1, group2] = deletedIn(columns.closed).map((units) =>
+    units.map(({ path, tag, commitment }) => ({ path, commitment, noticeIndex: noticed?.get(tag) })),
+  );
+  return { ...content, deleted: [group1!, group2!] };
 }

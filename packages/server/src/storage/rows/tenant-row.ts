@@ -1,20 +1,21 @@
 // A tenant with its settings, as a row of either database.
 
-import type { TenantId } from '@tallystick/contract';
 import type { StoredTenant } from '../../access/tenants.ts';
-import type { StoredRecord } from '../../records/records.ts';
+import type { RecordKind } from '../../records/records.ts';
 import { LATEST_MS } from '../../runtime/clock.ts';
 import { blobOf, numberOf, readOr, textIn } from './columns.ts';
-import { RECORD_COLUMNS, recordIn } from './record-row.ts';
+import { holdsAsOf, holdsAsOfIn, RECORD_COLUMNS, recordIn, unreadable } from './record-row.ts';
 
 /** The key of the HMACs by which repeated requests are recognised. */
 export const FINGERPRINT_KEY_BYTES = 32;
 
 /** `same` is the condition that rows of `tenants` and `records` belong to one tenant. */
 export function tenantsWith(same: string): string {
-  const policies = `SELECT 1 FROM records WHERE ${same} AND records.kind = 'Policy'`;
+  const has = (kind: RecordKind) =>
+    `CASE WHEN EXISTS (SELECT 1 FROM records WHERE ${same} AND records.kind = '${kind}') THEN 1 ELSE 0 END`;
   return `SELECT tenants.tenant_id, fingerprint_key, created_at_ms,
-      CASE WHEN EXISTS (${policies}) THEN 1 ELSE 0 END AS has_policies, ${RECORD_COLUMNS} FROM tenants
+      ${has('Policy')} AS has_policies, ${has('LegalHold')} AS has_holds, (${holdsAsOf(same)}) AS holds_as_of,
+      ${RECORD_COLUMNS} FROM tenants
     LEFT JOIN records ON ${same} AND records.kind = 'Tenant' AND records.id = ''`;
 }
 
@@ -30,13 +31,11 @@ export function tenantIn(row: Readonly<Record<string, unknown>>): StoredTenant {
       LATEST_MS,
     ),
     hasPolicies: numberOf(row, 'has_policies') === 1,
-    settings: row['kind'] === null ? undefined : readOr(() => recordIn(row), unreadable(tenantId)),
+    hasHolds: numberOf(row, 'has_holds') === 1,
+    holdsAsOf: holdsAsOfIn(row),
+    settings:
+      row['kind'] === null
+        ? undefined
+        : readOr(() => recordIn(row), unreadable({ tenant_id: tenantId, kind: 'Tenant', id: '' })),
   };
-}
-
-/** Settings that are not valid. */
-function unreadable(owner: TenantId): StoredRecord {
-  const nothing = new Uint8Array();
-  const copies = { state: '', uniqueName: undefined, lookup: undefined };
-  return { owner, kind: 'Tenant', id: '', version: 0, body: '{}', ...copies, salt: nothing, mac: nothing };
 }

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import { eventIdText } from '@tallystick/evidence';
 import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
-import { openBox } from './boxes.ts';
+import { type BoxedContent, type Nonces, openBox, sealBox } from './boxes.ts';
 import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -116,13 +116,21 @@ export class SealedRows {
     }
   }
 
+  /** The box of a content that was read sealed, and is changed since. `row` is as it was stored. */
+  reseal(row: Row, changed: BoxedContent, nonces: Nonces): Uint8Array {
+    if (this.#ring === undefined) throw new UnusableKey('there is no keyring to seal with');
+    const tenant = textIn(row, 'sealed_of');
+    const key = this.#keyOf(this.#ring, tenant, textIn(row, 'key_id'), row);
+    return sealBox(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
+  }
+
   #opened(row: Row, keyId: string) {
     const ring = this.#ring;
     if (ring === undefined)
       throw new UnusableKey('its content is sealed, and there is no keyring to open it');
     const tenant = readOr(() => textIn(row, 'sealed_of'), '');
     const key = this.#keyOf(ring, tenant, keyId, row);
-    const eventId = blobOf(row, 'entry').subarray(EVENT_ID_AT, EVENT_ID_AT + EVENT_ID_BYTES);
+    const eventId = eventIdOf(row);
     const box = readOr(() => blobOf(row, 'text1'), new Uint8Array(0));
     const rest = [
       readOr(() => blobOf(row, 'text2'), undefined),
@@ -155,6 +163,10 @@ export class SealedRows {
     this.#keys.set(name, key);
     return key;
   }
+}
+
+function eventIdOf(row: Row): Uint8Array {
+  return blobOf(row, 'entry').subarray(EVENT_ID_AT, EVENT_ID_AT + EVENT_ID_BYTES);
 }
 
 function eventIdIn(bytes: Uint8Array): string {

@@ -1,7 +1,7 @@
 // The embedded backend: everything in one data directory. The service has writer and reader threads and holds the lock;
 // the command line does the same work in its own thread, without the lock, also while the service runs.
 
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, wait } from '../../runtime/clock.ts';
 import { createUlids } from '../../runtime/ids.ts';
 import type { Random } from '../../runtime/random.ts';
 import { StartError } from '../../start-error.ts';
@@ -32,12 +32,15 @@ import { type OpenJournal, startLogThreads } from './threads/log-threads.ts';
 import { settleInstallation, settleKeyring } from './connection/meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { checksBy, RangeChecks } from './log/ranges.ts';
-import { ringKeysIn } from './records/tenant-keys.ts';
+import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
 import { TreeGrowth } from './tree/tree-growth.ts';
 import { TreeReads } from './tree/tree-reads.ts';
 import { openWork } from './work/work.ts';
+
+const ERASING_ATTEMPTS_MAX = 100;
+const ERASING_PAUSE_MS = 50;
 
 export interface SqliteOptions {
   readonly directory: string;
@@ -102,9 +105,13 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
         countContents: journal.log.countContents,
         purge: journal.log.purge,
         deleteContents: journal.owner.deleteContents,
+        redactions: journal.log.redactions,
+        punctureContents: journal.owner.punctureContents,
+        eraseTraces: () => eraseTraces(journal.owner.emptyWriteAheadLogs, clock),
       },
       tree,
     ),
+    tenantKeys: createTenantKeyStore(reading, journal.owner),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, journal.owner, random)),
     keyUses: orUnavailable(createKeyUseStore(reading, journal.owner)),
@@ -122,6 +129,15 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** As soon as no reader is in the way, which none is for long. */
+async function eraseTraces(empty: () => Promise<boolean>, clock: Clock): Promise<void> {
+  for (let attempt = 1; !(await empty()); attempt++) {
+    if (attempt === ERASING_ATTEMPTS_MAX)
+      throw new Error('readers have kept the write-ahead logs from being emptied');
+    await wait(clock, ERASING_PAUSE_MS);
+  }
 }
 
 function settle(
@@ -156,7 +172,7 @@ function openInProcess(options: JournalOwnerOptions, data: SealingData): OpenJou
   const { directory, logOrigin } = options;
   const sealing = sealingWith(data);
   const { ring, rows } = sealing;
-  const writing = new JournalOwner({ ...options, ring, sealer: sealing.newSealer() });
+  const writing = new JournalOwner({ ...options, ring, sealed: rows, sealer: sealing.newSealer() });
   const reading = openJournalForReading(directory);
   const owner = callsHere(writing);
   const ranges = callsHere(new RangeChecks(reading, logOrigin, rows));

@@ -81,6 +81,18 @@ function placeFor(threads: boolean, ring?: RingData): TestInstallation {
         tenant,
       );
     },
+    async putRedaction(tenant, { index, noticeIndex }) {
+      using db = raw();
+      const put = db.prepare('INSERT INTO redactions SELECT tenant, ?, ? FROM tenants WHERE tenant_id = ?');
+      put.run(index, noticeIndex, tenant);
+    },
+    async removeRedaction(tenant, { index, noticeIndex }) {
+      using db = raw();
+      db.prepare(
+        `DELETE FROM redactions WHERE leaf_index = ? AND notice_index = ?
+           AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?)`,
+      ).run(index, noticeIndex, tenant);
+    },
     async alterContent(tenant, index, wanted) {
       const text = ring === undefined ? wanted : beside.of(tenant, index, wanted);
       using db = raw();

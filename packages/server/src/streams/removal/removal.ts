@@ -15,6 +15,13 @@ export interface Deletion extends IndexSpan {
   readonly noticeIndex: number;
 }
 
+/** An event of which a notice says that single units are removed. */
+export interface RedactedEvent {
+  /** Of the event, in the tenant's sequence. */
+  readonly index: number;
+  readonly noticeIndex: number;
+}
+
 export interface RemovalStore {
   /** The first `limit` deletions that overlap the span, in order. */
   deletions(tenant: TenantId, span: IndexSpan, limit: number): Promise<Deletion[]>;
@@ -26,4 +33,12 @@ export interface RemovalStore {
    * deletes nothing, unless a stored checkpoint covers the notice and the notice matches its hash.
    */
   deleteContents(tenant: TenantId, noticeIndex: number, fromIndex: number): Promise<number | undefined>;
+  /**
+   * Deletes the units that the redaction notices at these indexes name; what is left of their events stays provable. A
+   * repeat changes nothing. Rejects, and deletes nothing, unless a stored checkpoint covers each notice and each matches its
+   * hash.
+   */
+  deleteUnits(tenant: TenantId, noticeIndexes: readonly number[]): Promise<void>;
+  /** Leaves nothing of what was deleted in files that the store keeps besides its tables, as far as it has any. */
+  eraseTraces(): Promise<void>;
 }

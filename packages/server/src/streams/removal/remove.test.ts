@@ -4,11 +4,13 @@ import { CLASSIFICATIONS } from '@tallystick/contract';
 import { KINDS, type NoticePayload, parseJson } from '@tallystick/evidence';
 import { systemClock } from '../../runtime/clock.ts';
 import { Deadline } from '../../runtime/deadline.ts';
-import { nextId } from '../../storage/conformance/claims.ts';
+import { append, nextId } from '../../storage/conformance/claims.ts';
+import { changeOf, recordOf } from '../../storage/conformance/records.ts';
 import { type CheckpointedStore as Store, checkpointedStores } from '../../testing/checkpointed-store.ts';
 import type { RemovalStore } from './removal.ts';
 import { remove, type RemovalParts, type RemovalRequest } from './remove.ts';
-import { createSequencer } from '../append/sequencer.ts';
+import { createSequencer, type Sequencer } from '../append/sequencer.ts';
+import type { AppendRequest, AppendResult } from '../log.ts';
 
 const { newPlace, open } = checkpointedStores();
 
@@ -144,6 +146,34 @@ test('spans that exceed one notice go into a second one', async () => {
   const counts = await Promise.all(noticeIndexes.map(async (index) => (await payloadAt(store, index)).count));
   // The first stream's seal is among the first thousand entries.
   assert.deepEqual(counts, [999, 200]);
+  await store.close();
+});
+
+test('a hold that was placed meanwhile refuses the notices behind it, and those before it are finished', async () => {
+  const store = await storeWith(1500);
+  const { storage } = store;
+  const asOf = async () => (await storage.tenants.find('acme'))!.holdsAsOf;
+  // More than one notice names.
+  const spans = Array.from({ length: 1400 }, (_, i) => span(i, i + 1)).filter((_, i) => i % 7 !== 0);
+  const request = requestFor(...spans);
+  const parts = partsOf(store);
+  const holdsAsOf = await asOf();
+  let notices = 0;
+  const sequencer: Sequencer = {
+    ...parts.sequencer,
+    append: async (one: AppendRequest) => {
+      if (++notices === 2) await append(storage, changeOf([recordOf('acme', { kind: 'LegalHold' })]));
+      return parts.sequencer.append(one) as Promise<AppendResult>;
+    },
+  } as Sequencer;
+  const deleted = async () => (await contentsOf(store)).replaceAll(/[^D]/g, '').length;
+  const refused = await remove({ ...request, holdsAsOf }, { ...parts, sequencer });
+  assert.deepEqual(refused, { noticeIndexes: [1501], holdsChanged: true });
+  assert.equal(await deleted(), 999);
+  assert.equal((await remove({ ...request, holdsAsOf }, parts)).holdsChanged, true);
+  const { noticeIndexes, holdsChanged } = await remove({ ...request, holdsAsOf: await asOf() }, parts);
+  assert.deepEqual([noticeIndexes.length, holdsChanged], [2, undefined]);
+  assert.equal(await deleted(), 1199);
   await store.close();
 });
 

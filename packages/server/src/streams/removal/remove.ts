@@ -22,6 +22,11 @@ export interface RemovalRequest {
   readonly cause: NoticePayload<typeof KINDS.purge>['cause'];
   /** The retention policy that decided; undefined: the tenant's default. */
   readonly policy?: { readonly policyId: string; readonly policyVersion: number } | undefined;
+  /**
+   * `holdsAsOf` of the tenant whose holds left these spans: notices that come behind a change of them are refused. Undefined:
+   * whatever is held.
+   */
+  readonly holdsAsOf?: string | undefined;
   /** The UUID of the request that caused it, or a new one. */
   readonly correlationId: string;
   /** The time limit for a checkpoint over the notices. */
@@ -42,6 +47,8 @@ export interface RemovalParts {
 export interface Removed {
   /** The indexes of the notices under which all of it is now removed, new and existing ones. */
   readonly noticeIndexes: readonly number[];
+  /** What no notice names yet was refused: read the holds anew, leave out what they hold, and ask again. */
+  readonly holdsChanged?: true;
 }
 
 /** The limit of one notice, which keeps it small; the rest goes into the next one. A single span has at most 106. */
@@ -56,9 +63,12 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
   const tree = await parts.trees.forTenant(tenant).tree();
   if (tree === undefined) throw new Error(`there is no tenant ${tenant}`);
   const { left, noticeIndexes } = await split(tenant, spans, parts.removal);
+  let holdsChanged = false;
   for (const some of portionsOf(left, tree.firstIndex)) {
     const noticeIndex = await appendNotice(some, tree, request, parts);
-    if (noticeIndex !== undefined) noticeIndexes.add(noticeIndex);
+    holdsChanged = noticeIndex === 'HoldsChanged';
+    if (holdsChanged) break;
+    if (typeof noticeIndex === 'number') noticeIndexes.add(noticeIndex);
   }
   const ordered = [...noticeIndexes].sort((a, b) => a - b);
   for (const noticeIndex of ordered) {
@@ -67,7 +77,7 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
       from = await parts.removal.deleteContents(tenant, noticeIndex, from);
   }
   await parts.forget(tenant);
-  return { noticeIndexes: ordered };
+  return { noticeIndexes: ordered, ...(holdsChanged && { holdsChanged }) };
 }
 
 /** The spans that no notice names yet, and the notices that name the others. */
@@ -124,9 +134,9 @@ function rangeIn({ firstIndex, endIndex }: IndexSpan, logFirstIndex: number) {
 async function appendNotice(
   spans: readonly IndexSpan[],
   tree: LogTree,
-  { tenant, cause, policy, correlationId }: RemovalRequest,
+  { tenant, cause, policy, correlationId, holdsAsOf }: RemovalRequest,
   { removal, sequencer, clock, nextId }: RemovalParts,
-): Promise<number | undefined> {
+): Promise<number | 'HoldsChanged' | undefined> {
   const count = await removal.countContents(tenant, spans);
   if (count === 0) return undefined;
   const ranges = spans.map((span): IndexRange => {
@@ -150,7 +160,8 @@ async function appendNotice(
   const resource = { resourceType: 'Log', resourceId: tenant };
   const facts = { kind: KINDS.purge, action: 'Purge.Events', resource, payload, correlationId };
   const draft = draftNotice(facts, { eventId: nextId(), nowMs: clock.now() });
-  const result = await sequencer.append({ tenant, drafts: [draft], atomic: true });
+  const result = await sequencer.append({ tenant, drafts: [draft], atomic: true, holdsAsOf });
+  if (result.status === 'HoldsChanged') return result.status;
   const [placed] = result.status === 'Done' ? result.outcomes : [];
   assert(placed?.status === 'Appended', 'a notice has an id of its own');
   return placed.index;

@@ -51,7 +51,7 @@ async function find(
     pieces,
     questionOf(asked),
     {
-      removed: [],
+      removals: [],
       events: async (indexes) => read(indexes),
       stored: async (indexes) => ({
         events: new Map(indexes.map((index) => [index, { index } as never])),

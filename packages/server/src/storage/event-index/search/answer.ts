@@ -7,7 +7,7 @@ import { EVERYTHING, type Query, type Text, type Value } from '../../../query/qu
 import { type QueriedEvent, seenBy } from '../../../query/queried-event.ts';
 import { scoreOf, type WeighedTerm, weighTerms } from '../../../query/score.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
-import type { IndexSpan } from '../../../streams/removal/removal.ts';
+import type { Removal } from '../store/segment-store.ts';
 import { AccessPlans } from './access-plan.ts';
 import { type ActorNames, aggregate, type Counted, type Counts } from './aggregate.ts';
 import { DocSet } from '../segments/doc-set.ts';
@@ -27,13 +27,13 @@ import { and, type Plan, withoutPlaces } from './plan.ts';
 import { decidedByPlan, planOf } from './planner.ts';
 import { indexOf } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
-import { withoutRemoved } from './without-removed.ts';
+import { areActorsRemoved, withoutRemoved } from './without-removed.ts';
 
 /** What an answer needs of a tenant's log. */
 export interface SearchedLog {
   readonly events: ReadEvents;
   /** What was removed since the segments were made. */
-  readonly removed: readonly IndexSpan[];
+  readonly removals: readonly Removal[];
   /** As they are shown, in this order, while they are not too large together; and how many were looked for. */
   stored(
     indexes: readonly number[],
@@ -95,8 +95,8 @@ export class Answerer {
   #planOf(query: Query, filters: SearchFilters): Plan {
     const { sight, decidedBy } = this.#question;
     const plan = planOf(query, filters, sight);
-    const asked = decidedBy === undefined ? plan : and([plan, decidedByPlan(decidedBy)]);
-    return withoutRemoved(asked, this.#log.removed);
+    const left = withoutRemoved(plan, this.#log.removals);
+    return decidedBy === undefined ? left : and([left, decidedByPlan(decidedBy)]);
   }
 
   async #page(found: readonly PieceFound[], weighed: readonly WeighedTerm[]): Promise<PlacedRow[]> {
@@ -192,7 +192,7 @@ export class Answerer {
         counted,
         aggregations,
         this.#actorNames(),
-        withholdsActors(sight) ? (docs) => this.#seenActors(docs) : undefined,
+        withholdsActors(sight) || this.#areActorsRemoved() ? (docs) => this.#seenActors(docs) : undefined,
       ),
       isApproximate: !isExact && count > max,
     };
@@ -201,13 +201,18 @@ export class Answerer {
   /** Where rules say event by event what is seen, a name is one that this reader has seen in an event. */
   #actorNames(): ActorNames {
     const { sight } = this.#question;
-    if (sight.access === undefined) return sight.visible.includes('Secret') ? 'All' : 'Open';
+    if (sight.access === undefined && !this.#areActorsRemoved())
+      return sight.visible.includes('Secret') ? 'All' : 'Open';
     return async (indexes) => {
       const names = new Map<number, string | undefined>();
       for await (const { events } of eventsInPortions(indexes, this.#log.events, this.#deadline))
         for (const [index, event] of events) names.set(index, nameSeen(seenBy(event, sight)));
       return indexes.map((index) => names.get(index));
     };
+  }
+
+  #areActorsRemoved(): boolean {
+    return areActorsRemoved(this.#log.removals);
   }
 
   /** An actor without an id is known by its name, which may be withheld. */

@@ -191,6 +191,8 @@ class FactTerms {
   readonly #names: ReadonlyMap<string, { readonly words: TermGroup; readonly presence: number }>;
   readonly #whole: readonly WholeFactTerms[];
   readonly #deciders: TermGroup;
+  /** By the ids of policies. */
+  readonly #decidedBy = new Map<string, number>();
 
   constructor(section: TermTable) {
     this.#section = section;
@@ -224,8 +226,12 @@ class FactTerms {
       section.addTo(term, doc);
       if (presence !== undefined) section.addTo(presence, doc);
     }
-    for (const policyId of event.decidedBy ?? [])
-      section.addTo(termOf(section, this.#deciders, policyId), doc);
+    for (const policyId of event.decidedBy ?? []) {
+      let term = this.#decidedBy.get(policyId);
+      if (term === undefined)
+        this.#decidedBy.set(policyId, (term = termOf(section, this.#deciders, policyId)));
+      section.addTo(term, doc);
+    }
   }
 
   /** Of a value that was gathered. Gives where the places of the next one begin. */

@@ -10,7 +10,6 @@ import { Answerer, type Stopping } from '../search/answer.ts';
 import type { Segment } from '../segments/segment.ts';
 import { BlockCache } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
-import { removedSince } from './compare.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { openSegment } from './open-segment.ts';
 import type { IndexedLog, StoredSegments } from './segment-store.ts';
@@ -65,13 +64,13 @@ export class Searches {
     const manifest = await this.#store.manifest(tenant);
     const head = await this.#log.head(tenant);
     const removalsTo = manifest?.removalsTo ?? 0;
-    const removed = await removedSince(tenant, manifest, this.#log);
+    const removals = await this.#log.removedSince(tenant, removalsTo);
     const segments = await this.#open(tenant, manifest?.segments ?? []);
     const from = endOf(segments);
     const end = Math.min(head, from + TAIL_EVENTS_MAX);
     const tail = await this.#tails.between(tenant, from, end, removalsTo);
     const log = {
-      removed,
+      removals,
       events: async (indexes: readonly number[]) => this.#log.events(tenant, indexes),
       stored: async (indexes: readonly number[]) => this.#log.stored(tenant, indexes),
       queried: (stored: StoredEvent) => eventOf(tenant, stored),

@@ -54,6 +54,8 @@ export interface LoggedEvent {
 export interface Removal {
   readonly noticeIndex: number;
   readonly spans: readonly IndexSpan[];
+  /** Of the one event in the span, if it has this id, only the units with these tags (base64); undefined: all content. */
+  readonly units?: { readonly eventId: string; readonly tags: readonly string[] };
 }
 
 /** A log that has more events than its index. */

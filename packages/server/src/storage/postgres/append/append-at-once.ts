@@ -1,7 +1,7 @@
 // Appends a pool in one round trip, without locking its logs first: it is decided with the cached heads, while the
 // previous pool is still being committed, and stored only in logs whose heads are up to date. Keys and ids of callers are
 // taken for new, and nothing is stored in a log that has one of them. The remaining requests are repeated with locked
-// heads. Not for requests with records, jobs or purge notices. Logs that another node writes to at the same time, or whose
+// heads. Not for requests with records, jobs, notices that remove content or `holdsAsOf`. Logs that another node writes to at the same time, or whose
 // callers repeat themselves, are excluded, since attempts would mostly fail.
 
 import type { TenantId } from '@tallystick/contract';
@@ -9,7 +9,7 @@ import type { Clock } from '../../../runtime/clock.ts';
 import type { AppendOutcome, AppendTime } from '../../../streams/log.ts';
 import type { PooledRequest } from '../../pool/append-message.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
-import { isPurge, PoolWriter } from '../../pool/pool-writer.ts';
+import { isRemoval, PoolWriter } from '../../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
 import { textIn } from '../../rows/columns.ts';
 import type { ContentMonths } from '../schema/content-months.ts';
@@ -56,8 +56,8 @@ const SHARED_MAX = 10_000;
 
 export function canBeAtOnce(open: readonly Numbered[]): boolean {
   return open.every(
-    ({ request: { drafts, records, jobs } }) =>
-      records.length === 0 && jobs.length === 0 && !drafts.some(isPurge),
+    ({ request: { drafts, records, jobs, holdsAsOf } }) =>
+      records.length === 0 && jobs.length === 0 && holdsAsOf === undefined && !drafts.some(isRemoval),
   );
 }
 

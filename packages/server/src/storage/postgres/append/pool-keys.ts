@@ -1,6 +1,6 @@
-// The keys of tenants in the database, for the writer. A key takes new content only while it is open. Whoever closes one holds
-// the lock of the log and moves its head, so a pool that locks its logs asks once it has them, and a pool at once is
-// refused with its head.
+// The keys of tenants in the database, for the writer. A key takes new content only while it is open, and a pool keeps those that it
+// uses locked until it is committed: whoever closes one waits for that, and what is not in the database by then is
+// under other keys.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -31,13 +31,13 @@ const ADD = statement(
   `INSERT INTO tenant_keys (tenant_id, key_id, purpose, month, state, over_id, sealed, ring_key, blocks, created_at_ms)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9) ON CONFLICT DO NOTHING`,
 );
-const TAKE_BLOCK = statement(
+export const TAKE_BLOCK = statement(
   `UPDATE tenant_keys SET blocks = blocks + 1 WHERE tenant_id = $1 AND key_id = $2 RETURNING blocks - 1 AS block`,
 );
 const STILL_OPEN = ofTenants(
   2,
   (only) => `SELECT key_id FROM tenant_keys
-   WHERE tenant_id = ANY ($1::text[]) AND key_id = ANY ($2::text[]) AND state = 'Open'${only('tenant_id')}`,
+   WHERE tenant_id = ANY ($1::text[]) AND key_id = ANY ($2::text[]) AND state = 'Open'${only('tenant_id')} FOR SHARE`,
 );
 
 export class PoolKeys {
@@ -54,7 +54,7 @@ export class PoolKeys {
     this.#parts.sealer.forget();
   }
 
-  /** The logs of these tenants are locked: which of their keys take new content cannot change any more. */
+  /** Locks the keys that may be used, and forgets those that do not take new content any more. */
   async confirm(transaction: Transaction, tenants: readonly TenantId[]): Promise<void> {
     const { sealer } = this.#parts;
     const known = sealer.current(tenants);

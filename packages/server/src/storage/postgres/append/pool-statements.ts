@@ -82,6 +82,13 @@ const TAKEN = `SELECT sent.tenant_id FROM unnest($2::text[], $7::integer[], $8::
      JOIN LATERAL (SELECT 1 FROM used_keys WHERE used_keys.tenant_id = used.tenant_id
        AND used_keys.operation = used.operation AND used_keys.key = used.key LIMIT 1) AS found ON true`;
 
+/** Keys that seal contents of these rows, locked until the commit: nobody closes one meanwhile. */
+const OPEN_KEYS = `SELECT key_id FROM tenant_keys
+     WHERE tenant_id = ANY ($17::text[]) AND key_id = ANY ($12::text[]) AND state = 'Open' FOR SHARE`;
+/** Tenants with a content under a key that takes no new content any more. */
+const CLOSED = `SELECT sealed.tenant_id FROM unnest($2::text[], $12::text[]) AS sealed (tenant_id, key_id)
+   WHERE key_id IS NOT NULL AND key_id NOT IN (SELECT key_id FROM open_key)`;
+
 /**
  * The same without a lock before: a log is locked here, if its head is as expected and no other transaction holds it.
  * Nothing is written to the others, nor where an id or a key is taken: whether that is a repeat is decided with locked heads.
@@ -90,8 +97,10 @@ const TAKEN = `SELECT sent.tenant_id FROM unnest($2::text[], $7::integer[], $8::
  * an additional condition: otherwise the database would not know that they are few.
  */
 export const WRITE_AT_ONCE = statement(
-  `WITH taken AS MATERIALIZED (
-     ${TAKEN}
+  `WITH open_key AS MATERIALIZED (
+     ${OPEN_KEYS}
+   ), taken AS MATERIALIZED (
+     ${TAKEN} UNION ALL ${CLOSED}
    ), moved AS MATERIALIZED (
      SELECT * FROM unnest($17::text[], $18::bigint[], $19::bytea[], $20::bigint[], $21::bytea[])
        AS moved (tenant_id, from_index, from_leaf, next_index, leaf)

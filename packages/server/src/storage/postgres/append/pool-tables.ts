@@ -6,7 +6,7 @@ import { decodeEntry, EvidenceError, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
 import type { CausedJob, NewJob } from '../../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
+import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/removal/removal.ts';
 import type { PooledDraft, PooledRequest } from '../../pool/append-message.ts';
 import type { Head } from '../../pool/head.ts';
 import { orTenantFault } from '../../pool/tenant-fault.ts';
@@ -14,13 +14,14 @@ import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-
 import { classificationAt, classificationIn } from '../../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../../rows/columns.ts';
 import { purgedSpans } from '../../rows/purge-notice.ts';
+import { isRemovedFrom } from '../../rows/removed-rows.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
 import { ofTenants, rowsFor, type TenantsStatement } from '../connection/by-tenant.ts';
 import { type Row, statement, type Transaction } from '../connection/database.ts';
 import { isPurge } from '../../pool/pool-writer.ts';
 import { DeletionRows } from '../log/deletions.ts';
 import type { LockedHeads } from './heads.ts';
-import { EVENT_ID, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
+import { EVENT_ID, NOTICES_OF_ENTRY, WITH_CONTENTS } from '../log/log-columns.ts';
 import type { KnownDecisions } from './decisions.ts';
 import { PoolRows } from './pool-rows.ts';
 import { RecordRows } from '../records/records.ts';
@@ -39,7 +40,7 @@ const USED_KEYS = ofTenants(
 );
 const eventsBy = (
   join: string,
-) => `SELECT entries.tenant_id, entries.leaf_index, classification, entry, sent_fingerprint, ${NOTICE_INDEX}
+) => `SELECT entries.tenant_id, entries.leaf_index, classification, entry, sent_fingerprint, ${NOTICES_OF_ENTRY}
    FROM unnest($1::text[], $2::bytea[]) AS asked (tenant_id, event_id)
    ${join} ${WITH_CONTENTS}`;
 const BY_ID = `entries.tenant_id = asked.tenant_id AND ${EVENT_ID} = asked.event_id`;
@@ -51,7 +52,8 @@ const EVENTS: TenantsStatement = {
   ofOne: statement(eventsBy(`JOIN entries ON ${BY_ID} AND entries.tenant_id = $3`)),
 };
 
-export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'>;
+export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'> &
+  Partial<Pick<PooledRequest, 'holdsAsOf'>>;
 
 export class PostgresPoolTables implements PoolTables {
   readonly #locked: LockedHeads;
@@ -89,6 +91,10 @@ export class PostgresPoolTables implements PoolTables {
       this.#records.load(
         transaction,
         locked.flatMap(({ records }) => records),
+      ),
+      this.#records.loadHolds(
+        transaction,
+        locked.filter(({ holdsAsOf }) => holdsAsOf !== undefined).map(({ tenant }) => tenant),
       ),
       ...locked.flatMap(({ tenant, drafts }) =>
         drafts.filter(isPurge).map((notice) => this.#loadDeletions(transaction, tenant, notice)),
@@ -160,6 +166,10 @@ export class PostgresPoolTables implements PoolTables {
     return this.#records.isNameTaken(record);
   }
 
+  holdsAsOf({ tenantId }: Head): string {
+    return this.#records.holdsAsOf(tenantId);
+  }
+
   putJob({ tenantId: tenant }: Head, job: CausedJob): void {
     this.#jobs.push({ ...job, tenant });
   }
@@ -176,6 +186,10 @@ export class PostgresPoolTables implements PoolTables {
     this.#deletions.put(tenantId, deletion);
   }
 
+  putRedaction({ tenantId }: Head, redaction: RedactedEvent): void {
+    this.#deletions.putRedaction(tenantId, redaction);
+  }
+
   #takeKey(row: Row, steadyNowMs: number): void {
     const tenant = textIn(row, 'tenant_id');
     const used = orTenantFault(tenant, () => usedKeyOf(row, steadyNowMs));
@@ -189,8 +203,8 @@ export class PostgresPoolTables implements PoolTables {
     this.#ids.set(nameOf(tenant, eventId), {
       index: numberOf(row, 'leaf_index'),
       receivedAtMs,
-      // Purged content is not compared any more, even while it still exists.
-      fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
+      // Removed content is not compared any more, even while it still exists.
+      fingerprint: isRemovedFrom(row) ? undefined : blobOrNone(row, 'sent_fingerprint'),
       classification: orTenantFault(tenant, () => classificationIn(row)),
     });
   }

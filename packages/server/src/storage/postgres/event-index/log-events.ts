@@ -3,9 +3,18 @@
 import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
-import { eventStillIn, leafIn, loggedEvent, missingAt, removedBy } from '../../event-index/logged-event.ts';
+import {
+  eventStillIn,
+  leafIn,
+  loggedEvent,
+  missingAt,
+  NOWHERE,
+  redactionsOf,
+  removedBy,
+  withDeletedUnits,
+} from '../../event-index/logged-event.ts';
 import { decisionIn, DecisionTexts } from '../../event-index/decision-texts.ts';
-import { KnownPurges } from '../../event-index/known-purges.ts';
+import { KnownRemovals, removalOf } from '../../event-index/known-removals.ts';
 import {
   type IndexedLog,
   type LogBehind,
@@ -20,8 +29,8 @@ import { SEALED_COLUMNS, SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
-import { noticesFor, OVERLAPPING, purgesAt } from '../log/deletions.ts';
-import { WITH_CONTENTS } from '../log/log-columns.ts';
+import { noticesFor, OVERLAPPING, removalsAt } from '../log/deletions.ts';
+import { REDACTION_NOTICES, WITH_CONTENTS } from '../log/log-columns.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { BYTES, rowsAt, textOf } from './logged-events.ts';
 import type { TenantReads } from './tenant-reads.ts';
@@ -49,12 +58,14 @@ const BEHIND = statement(
    ORDER BY random() LIMIT ${BEHIND_MAX}`,
 );
 const NOTICES_SINCE = statement(
-  `SELECT DISTINCT notice_index FROM deletions WHERE tenant_id = $1 AND notice_index >= $2 ORDER BY notice_index`,
+  `SELECT notice_index FROM deletions WHERE tenant_id = $1 AND notice_index >= $2
+   UNION SELECT notice_index FROM redactions WHERE tenant_id = $1 AND notice_index >= $2 ORDER BY notice_index`,
 );
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
-     SELECT entries.leaf_index, leaf, entry, text1, text2, seeds, ${SEALED_COLUMNS.PostgreSQL}, decision, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
+     SELECT entries.leaf_index, leaf, entry, text1, text2, seeds, ${SEALED_COLUMNS.PostgreSQL}, decision, ${REDACTION_NOTICES},
+       ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3
        ORDER BY leaf_index LIMIT ${PORTION}) AS entries ${WITH_CONTENTS}
      WINDOW w AS (ORDER BY entries.leaf_index)
@@ -75,7 +86,7 @@ export class LogEvents implements IndexedLog {
   readonly #held: HeldShares;
   readonly #stored: StoredEvents;
   readonly #sealed: SealedRows;
-  readonly #purges = new KnownPurges();
+  readonly #knownRemovals = new KnownRemovals();
   readonly #decisions = new DecisionTexts<TenantId>();
 
   constructor(reads: TenantReads, held = HeldShares.all(), sealed = new SealedRows(undefined)) {
@@ -101,22 +112,18 @@ export class LogEvents implements IndexedLog {
   async removedSince(tenant: TenantId, noticeIndex: number): Promise<Removal[]> {
     const rows = await this.#reads.query(tenant, NOTICES_SINCE, [tenant, noticeIndex]);
     const notices = rows.map((row) => numberOf(row, 'notice_index'));
-    if (notices.every((notice) => this.#purges.spansOf(tenant, notice) !== undefined))
-      return notices.map((notice) => ({ noticeIndex: notice, spans: this.#purges.spansOf(tenant, notice)! }));
+    const known = notices.flatMap((notice) => this.#knownRemovals.of(tenant, notice) ?? []);
+    if (known.length === notices.length) return known;
     return this.#reads.inOneState(tenant, (statements) => this.#removals(statements, tenant, notices));
   }
 
   async #removals(statements: Statements, tenant: TenantId, notices: readonly number[]): Promise<Removal[]> {
-    const unknown = notices.filter((notice) => this.#purges.spansOf(tenant, notice) === undefined);
-    const purges = await purgesAt(statements, tenant, unknown);
-    for (const { noticeIndex, spans } of purges) this.#purges.keep(tenant, noticeIndex, spans);
-    return notices.flatMap((noticeIndex) => {
-      const spans =
-        this.#purges.spansOf(tenant, noticeIndex) ??
-        purges.find((purge) => purge.noticeIndex === noticeIndex)?.spans;
-      // A row without a notice is forged, and ignored.
-      return spans === undefined ? [] : { noticeIndex, spans };
-    });
+    const unknown = notices.filter((notice) => this.#knownRemovals.of(tenant, notice) === undefined);
+    const read = (await removalsAt(statements, tenant, unknown)).map(removalOf);
+    for (const removal of read) this.#knownRemovals.keep(tenant, removal);
+    const byNotice = new Map(read.map((removal) => [removal.noticeIndex, removal]));
+    // A row without a notice is forged, and ignored.
+    return notices.flatMap((notice) => this.#knownRemovals.of(tenant, notice) ?? byNotice.get(notice) ?? []);
   }
 
   async between(tenant: TenantId, from: number, end: number, bytesMax: number): Promise<LoggedEvent[]> {
@@ -130,6 +137,8 @@ export class LogEvents implements IndexedLog {
       const notices = new Set(deletions.map((row) => numberOf(row, 'notice_index')));
       const isRemoved = removedBy(await this.#removals(transaction, tenant, [...notices]));
       await this.#readDecisions(transaction, tenant, rows);
+      const own = redactionsOf(rows.map((row) => ({ index: NOWHERE, row })));
+      const redactions = await this.#removals(transaction, tenant, own);
       const events: LoggedEvent[] = [];
       for (const row of rows) {
         const index = numberOf(row, 'leaf_index');
@@ -138,8 +147,9 @@ export class LogEvents implements IndexedLog {
         const decided_by = this.#decisions.of(tenant, decisionIn(row));
         const opened = this.#sealed.open(row);
         const texts = { text1: textOf(opened, 'text1'), text2: textOf(opened, 'text2'), decided_by };
-        const own = { entry: row['entry'], tenant_id: tenant, stream_id: streamOf(index), ...texts };
-        events.push(loggedEvent({ index, row: own }, facts, isRemoved));
+        const { entry, redaction_notices } = row;
+        const event = { entry, redaction_notices, tenant_id: tenant, stream_id: streamOf(index), ...texts };
+        events.push(loggedEvent(withDeletedUnits({ index, row: event }, redactions), facts, isRemoved));
       }
       return events;
     });
@@ -154,11 +164,14 @@ export class LogEvents implements IndexedLog {
   }
 
   async events(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<QueriedEvent>> {
-    const { rows, readCount } = await this.#reads.inOneState(tenant, (transaction) =>
-      rowsAt(transaction, tenant, indexes, READ_BYTES_MAX, this.#sealed),
-    );
+    const { rows, readCount, redactions } = await this.#reads.inOneState(tenant, async (transaction) => {
+      const read = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX, this.#sealed);
+      const named = redactionsOf(read.rows.map(({ index, stored }) => ({ index, row: stored })));
+      return { ...read, redactions: await this.#removals(transaction, tenant, named) };
+    });
     const events = new Map<number, QueriedEvent>();
-    for (const row of rows) {
+    for (const found of rows) {
+      const row = withDeletedUnits(found, redactions);
       const event = eventStillIn(row);
       if (event !== undefined) events.set(row.index, event);
     }

@@ -7,7 +7,12 @@ import { decidedBy } from '../../rows/stored-content.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
-import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS, NOTICE_INDEX, WITH_CONTENTS } from '../log/log-columns.ts';
+import {
+  CHECKED_COLUMNS,
+  ENTRIES_WITH_CONTENTS,
+  NOTICES_OF_ENTRY,
+  WITH_CONTENTS,
+} from '../log/log-columns.ts';
 
 /** A row of the log, not looked into yet; `stored` is the row as it came. */
 export interface LoggedRow extends EventRow {
@@ -26,7 +31,7 @@ const within = (bytes: string) => `taken - bytes < ${bytes} OR place = 1`;
 const at = (entries: string) =>
   statement(
     `SELECT * FROM (
-       SELECT ${COLUMNS}, ${NOTICE_INDEX}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
+       SELECT ${COLUMNS}, ${NOTICES_OF_ENTRY}, asked.place AS asked_place, row_number() OVER w AS place, ${BYTES} AS bytes,
          sum(${BYTES}) OVER w AS taken, count(*) OVER () AS whole
        FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (index, place)
        ${entries}

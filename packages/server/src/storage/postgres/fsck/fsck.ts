@@ -7,7 +7,7 @@ import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../.
 import { placeOfVersion, recordVersionIn } from '../../fsck/record-version.ts';
 import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { deletionIn } from '../../rows/deletion-row.ts';
+import { deletionIn, redactionRowIn } from '../../rows/deletion-row.ts';
 import { allVersions, RECORD_COLUMNS } from '../../rows/record-row.ts';
 import { keyIn } from '../../rows/key-row.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
@@ -47,6 +47,16 @@ const KEYS = statement(
 const DELETIONS = statement(
   `SELECT first_index, end_index, notice_index FROM deletions
    WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
+);
+
+const REDACTIONS = statement(
+  `SELECT leaf_index, notice_index FROM redactions
+   WHERE tenant_id = $1 AND (leaf_index, notice_index) > ($2::bigint, $3::bigint)
+   ORDER BY leaf_index, notice_index LIMIT $4`,
+);
+
+const DECISIONS = statement(
+  'SELECT decision, body FROM decisions WHERE tenant_id = $1 AND decision > $2 ORDER BY decision LIMIT $3',
 );
 
 /** All answers of `statements` must come from one state. */
@@ -90,6 +100,15 @@ function rowsOf(statements: Statements, sealed: SealedRows): StoredRows<TenantId
       ),
     deletions: async (tenant, after, limit) =>
       (await statements.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
+    async redactions(tenant, after, limit) {
+      const from = [after?.index ?? FIRST_INTEGER, after?.noticeIndex ?? FIRST_INTEGER];
+      return (await statements.query(REDACTIONS, [tenant, ...from, limit])).map(redactionRowIn);
+    },
+    decisions: async (tenant, after, limit) =>
+      (await statements.query(DECISIONS, [tenant, after ?? FIRST_INTEGER, limit])).map((row) => ({
+        decision: numberOf(row, 'decision'),
+        body: textIn(row, 'body'),
+      })),
     requireEnd: (tenant, end) => requireHead(statements, tenant, end),
     ofTheWhole: [{ check: 'schema', look: () => requireSchema(statements) }],
     requireKnownTenants: () => requireKnownTenants(statements),

@@ -2,7 +2,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { LogRow, RowContent } from '../../fsck/log-row.ts';
-import { blobOf, numberOf } from '../../rows/columns.ts';
+import { blobOf, blobOrNone, numberOf, numberOrNone } from '../../rows/columns.ts';
 import { type Row, statement, type Value } from '../connection/database.ts';
 import { SEALED_COLUMNS, SealedRows, sealedFaultIn } from '../../sealing/sealed-rows.ts';
 import { WITH_CONTENTS } from '../log/log-columns.ts';
@@ -18,11 +18,12 @@ export const LAST_INTEGER = 2n ** 63n - 1n;
 const NO_BYTES = new Uint8Array(0);
 
 const COLUMNS =
-  'leaf_index, classification, entry, leaf, root1, root2, content_id, text1, text2, seeds, key_id, sealed_of, sealed_keys';
+  'leaf_index, classification, entry, leaf, root1, root2, content_id, text1, text2, seeds, key_id, sealed_of, sealed_keys, closed, expires_at_ms, decision';
 const LOT = statement(
   `SELECT ${COLUMNS} FROM (
      SELECT entries.leaf_index, classification, entry, leaf, root1, root2,
-       contents.leaf_index AS content_id, text1, text2, seeds, ${SEALED_COLUMNS.PostgreSQL},
+       contents.leaf_index AS content_id, text1, text2, seeds, closed, expires_at_ms, decision,
+       ${SEALED_COLUMNS.PostgreSQL},
        sum(octet_length(text1) + octet_length(text2)) OVER (ORDER BY entries.leaf_index
          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index <= $3
@@ -89,11 +90,21 @@ function rowIn(row: Row): LogRow {
 
 function contentIn(row: Row): RowContent {
   const sealedFault = sealedFaultIn(row);
-  if (sealedFault !== undefined) return { text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES, sealedFault };
+  if (sealedFault !== undefined) {
+    const nothing = { text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES, closed: undefined };
+    const decided = {
+      expiresAtMs: numberOrNone(row, 'expires_at_ms'),
+      decision: numberOrNone(row, 'decision'),
+    };
+    return { ...nothing, ...decided, sealedFault };
+  }
   return {
     text1: blobOf(row, 'text1'),
     text2: blobOf(row, 'text2'),
     seeds: blobOf(row, 'seeds'),
+    closed: blobOrNone(row, 'closed'),
     sealedFault,
+    expiresAtMs: numberOrNone(row, 'expires_at_ms'),
+    decision: numberOrNone(row, 'decision'),
   };
 }

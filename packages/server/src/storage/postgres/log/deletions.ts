@@ -1,13 +1,19 @@
-// The removed spans and their notices: writes belong to the transaction of a pool, readers of events use the reads, and
+// The removed spans and events with their notices: writes belong to the transaction of a pool, readers of events use the reads, and
 // content is deleted in a role that can do nothing else.
 
 import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
-import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
+import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/removal/removal.ts';
 import type { RemovalTables } from '../../removal.ts';
-import { numberOf } from '../../rows/columns.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
-import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { Nonces } from '../../sealing/boxes.ts';
+import { puncturedContent } from '../../sealing/reseal.ts';
+import { SEALED_COLUMNS, type SealedRows } from '../../sealing/sealed-rows.ts';
+import { TAKE_BLOCK } from '../append/pool-keys.ts';
+import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
+import { noticesNamedBy } from '../../rows/removed-rows.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import {
@@ -38,6 +44,12 @@ const PUT = statement(
    FROM heads, unnest($2::bigint[], $3::bigint[], $4::bigint[]) AS span (first_index, end_index, notice_index)
    WHERE heads.tenant_id = $1`,
 );
+const PUT_REDACTIONS = statement(
+  `INSERT INTO redactions (tenant_id, leaf_index, notice_index)
+   SELECT heads.tenant_id, leaf_index, notice_index
+   FROM heads, unnest($2::bigint[], $3::bigint[]) AS redacted (leaf_index, notice_index)
+   WHERE heads.tenant_id = $1`,
+);
 const IS_EVENT = `get_byte(entry, ${KIND_AT}) = ${KINDS.event}`;
 const OF_SPAN = `entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3 AND ${IS_EVENT}`;
 const COUNT = statement(
@@ -49,7 +61,25 @@ const DELETE = statement(
   'DELETE FROM contents WHERE tenant_id = $1 AND content_month = $2 AND leaf_index = ANY ($3::bigint[])',
 );
 
-/** The rows of the notices that may cover these rows. */
+/** The contents of events at these indexes, locked until they are rewritten. */
+const TO_PUNCTURE = statement(
+  `SELECT entries.leaf_index, entries.content_month, entry, text1, text2, seeds, closed,
+     ${SEALED_COLUMNS.PostgreSQL}
+   FROM entries JOIN contents ON contents.tenant_id = entries.tenant_id AND contents.leaf_index = entries.leaf_index
+     AND contents.content_month = entries.content_month
+   WHERE entries.tenant_id = $1 AND entries.leaf_index = $2 AND ${IS_EVENT}
+   FOR UPDATE OF contents`,
+);
+const KEYS_OF = statement(
+  `SELECT DISTINCT key_id FROM ${ENTRIES_WITH_CONTENTS}
+   WHERE entries.tenant_id = $1 AND entries.leaf_index = ANY ($2::bigint[]) AND key_id IS NOT NULL ORDER BY key_id`,
+);
+const PUNCTURE = statement(
+  `UPDATE contents SET text1 = $4, text2 = $5, seeds = $6, closed = $7, sent_fingerprint = NULL
+   WHERE tenant_id = $1 AND leaf_index = $2 AND content_month = $3`,
+);
+
+/** The rows of the notices that may be about these rows. */
 export async function noticesFor(
   statements: Statements,
   tenant: TenantId,
@@ -59,22 +89,23 @@ export async function noticesFor(
   return named.length === 0 ? [] : statements.query(NOTICES, [tenant, named]);
 }
 
-/** Those of them that are purge notices and match their hashes. */
-export async function purgesAt(
+/** Those of the entries at these indexes that are notices which remove content, and match their hashes. */
+export async function removalsAt(
   statements: Statements,
   tenant: TenantId,
   noticeIndexes: readonly number[],
-): Promise<Purge[]> {
+): Promise<(Purge | Redaction)[]> {
   if (noticeIndexes.length === 0) return [];
   const rows = await statements.query(NOTICES, [tenant, noticeIndexes]);
   const contents = new StoredContents();
-  return rows.flatMap((row) => purgeIn(row, contents) ?? []);
+  return rows.flatMap((row) => purgeIn(row, contents) ?? redactionIn(row, contents) ?? []);
 }
 
 /** Deletions that the purge notices of a pool may overlap, once its logs are locked; lookups see earlier writes. */
 export class DeletionRows {
   readonly #there = new Map<TenantId, Deletion[]>();
   readonly #put = new Map<TenantId, Deletion[]>();
+  readonly #redactions = new Map<TenantId, RedactedEvent[]>();
 
   /** Loads all that overlap a span. */
   async load(transaction: Transaction, tenant: TenantId, { firstIndex, endIndex }: IndexSpan): Promise<void> {
@@ -91,7 +122,17 @@ export class DeletionRows {
     this.#put.set(tenant, [...(this.#put.get(tenant) ?? []), deletion]);
   }
 
+  putRedaction(tenant: TenantId, redaction: RedactedEvent): void {
+    this.#redactions.set(tenant, [...(this.#redactions.get(tenant) ?? []), redaction]);
+  }
+
   async write(transaction: Transaction): Promise<void> {
+    for (const [tenant, all] of this.#redactions)
+      await transaction.change(PUT_REDACTIONS, [
+        tenant,
+        all.map(({ index }) => index),
+        all.map(({ noticeIndex }) => noticeIndex),
+      ]);
     for (const [tenant, all] of this.#put)
       await transaction.change(PUT, [
         tenant,
@@ -102,7 +143,7 @@ export class DeletionRows {
   }
 }
 
-export function removalTables(database: Database): RemovalTables {
+export function removalTables(database: Database, sealed: SealedRows): RemovalTables {
   const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
   return {
     async deletions(tenant, { firstIndex, endIndex }, limit) {
@@ -118,6 +159,26 @@ export function removalTables(database: Database): RemovalTables {
       const [row] = await statementsFor(tenant).query(NOTICES, [tenant, [noticeIndex]]);
       return purgeIn(row, new StoredContents());
     },
+    async redactions(tenant, noticeIndexes) {
+      const found = await removalsAt(statementsFor(tenant), tenant, noticeIndexes);
+      return found.filter((removal) => 'tags' in removal);
+    },
+    async punctureContents(tenant, redactions) {
+      const nonces = await noncesFor(database, tenant, redactions);
+      const resealing = { sealed, nonces };
+      await database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
+        for (const redaction of redactions) {
+          const [row] = await transaction.query(TO_PUNCTURE, [tenant, redaction.index]);
+          const left = row && puncturedContent(row, redaction, resealing);
+          if (left === undefined) continue;
+          const { text1, text2, seeds, closed } = left;
+          const place = [tenant, redaction.index, numberOf(row, 'content_month')];
+          await transaction.change(PUNCTURE, [...place, text1, text2, seeds, closed]);
+        }
+      });
+    },
+    // The database frees the space of what was there before: see docs/operating/postgres.md.
+    eraseTraces: async () => {},
     deleteContents: (tenant, spans) =>
       database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
         const events = await rowsOf(transaction, EVENTS, tenant, spans);
@@ -127,6 +188,24 @@ export function removalTables(database: Database): RemovalTables {
         }
       }),
   };
+}
+
+/** New nonces for the keys that have sealed these contents, in a commit of their own. */
+async function noncesFor(
+  database: Database,
+  tenant: TenantId,
+  redactions: readonly Redaction[],
+): Promise<Map<string, Nonces>> {
+  const indexes = redactions.map(({ index }) => index);
+  return database.inTransaction({ role: 'Writer', tenants: [tenant] }, async (transaction) => {
+    const nonces = new Map<string, Nonces>();
+    for (const row of await transaction.query(KEYS_OF, [tenant, indexes])) {
+      const keyId = textIn(row, 'key_id');
+      const [taken] = await transaction.query(TAKE_BLOCK, [tenant, keyId]);
+      nonces.set(keyId, new Nonces(numberOf(taken, 'block')));
+    }
+    return nonces;
+  });
 }
 
 /** Span by span, sent without waiting in between: a join might scan all entries of the tenant. */

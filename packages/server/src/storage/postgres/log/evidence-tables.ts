@@ -15,15 +15,15 @@ import {
   ENTRIES_WITH_CONTENTS,
   EVENT_ID,
   MAY_BE_SEEN,
-  NOTICE_INDEX,
+  NOTICES_OF_ENTRY,
 } from './log-columns.ts';
 
 const ONE = statement(
-  `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM ${ENTRIES_WITH_CONTENTS}
+  `SELECT ${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY} FROM ${ENTRIES_WITH_CONTENTS}
    WHERE entries.tenant_id = $1 AND ${EVENT_ID} = $2 AND ${MAY_BE_SEEN}`,
 );
 const RANGE = statement(
-  `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM ${ENTRIES_WITH_CONTENTS}
+  `SELECT ${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY} FROM ${ENTRIES_WITH_CONTENTS}
    WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3
    ORDER BY entries.leaf_index LIMIT $4`,
 );

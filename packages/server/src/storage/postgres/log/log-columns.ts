@@ -5,15 +5,19 @@ import { ALL_CLASSIFICATION_BITS, CLASSIFICATIONS } from '../../rows/classificat
 
 /** The columns that rows/stored-content.ts checks. */
 export const CHECKED_COLUMNS = `entries.leaf_index, classification, entry, leaf, root1, root2,
-  contents.leaf_index AS content_id, text1, text2, seeds, expires_at_ms, ${SEALED_COLUMNS.PostgreSQL}`;
+  contents.leaf_index AS content_id, text1, text2, seeds, closed, expires_at_ms, ${SEALED_COLUMNS.PostgreSQL}`;
+
+/** The redaction notices that may be about an entry, with commas between. */
+export const REDACTION_NOTICES = `(SELECT string_agg(redactions.notice_index::text, ',') FROM redactions
+  WHERE redactions.tenant_id = entries.tenant_id AND redactions.leaf_index = entries.leaf_index) AS redaction_notices`;
 
 /**
- * The notice that may cover an entry, for rows/purge-notice.ts. Deletions do not overlap: of those that begin before
+ * All notices that may be about an entry, for rows/removed-rows.ts. Deletions do not overlap: of those that begin before
  * the entry, the last one ends last.
  */
-export const NOTICE_INDEX = `(SELECT CASE WHEN deletions.end_index > entries.leaf_index THEN notice_index END
+export const NOTICES_OF_ENTRY = `(SELECT CASE WHEN deletions.end_index > entries.leaf_index THEN notice_index END
   FROM deletions WHERE deletions.tenant_id = entries.tenant_id AND deletions.first_index <= entries.leaf_index
-  ORDER BY deletions.first_index DESC LIMIT 1) AS notice_index`;
+  ORDER BY deletions.first_index DESC LIMIT 1) AS notice_index, ${REDACTION_NOTICES}`;
 
 /**
  * Uses all three columns, so that only one partition is read; and a lookup per entry, which is fast for a page however

@@ -24,7 +24,7 @@ import {
   ENTRIES_WITH_CONTENTS,
   EVENT_ID,
   MAY_BE_SEEN,
-  NOTICE_INDEX,
+  NOTICES_OF_ENTRY,
 } from './log-columns.ts';
 import { logIn } from './log-row.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
@@ -32,7 +32,7 @@ import { decidedBy } from '../../rows/stored-content.ts';
 import { STREAMS } from './stream-rows.ts';
 import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
-const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX}, ${decidedBy('tenant_id')},
+const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY}, ${decidedBy('tenant_id')},
   (SELECT stream_id FROM streams WHERE streams.tenant_id = entries.tenant_id AND first_index <= entries.leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 

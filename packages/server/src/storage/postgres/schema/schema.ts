@@ -8,6 +8,7 @@ import { jobTables } from '../../work/job-statements.ts';
 import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, segmentTables } from './index-tables.ts';
 import { keyTables } from './key-tables.ts';
+import { redactions } from './redaction-tables.ts';
 import { decisions, pastRecords } from './policy-tables.ts';
 import type { Divide } from './partitions.ts';
 
@@ -388,6 +389,8 @@ export const MIGRATIONS: readonly Migration[] = [
   () => decisions(TENANT),
   // What rules have found in events, and what they count.
   () => violationTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
+  // Of which events single units were removed, and what these have left.
+  () => redactions(TENANT),
   // The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
   () => keyTables(TENANT),
 ];

@@ -6,14 +6,15 @@ import { decodeEntry, eventIdBytes } from '@tallystick/evidence';
 import type { StoredRecord } from '../../../records/records.ts';
 import type { CausedJob } from '../../../work/jobs.ts';
 import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
+import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/removal/removal.ts';
 import { decisionNumber } from '../../pool/decision-number.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
 import { classificationIn } from '../../rows/classification-column.ts';
 import { type MissingKey, MissingKeys } from '../../sealing/pool-sealer.ts';
 import { blobOf, blobOrNone, numberOf } from '../../rows/columns.ts';
+import { isRemovedFrom } from '../../rows/removed-rows.ts';
 import { orRefused } from './chain-guard.ts';
-import { DeletionRows, NOTICE_INDEX } from '../log/deletions.ts';
+import { DeletionRows, NOTICES_OF_ENTRY } from '../log/deletions.ts';
 import type { Heads, NumberedHead } from './heads.ts';
 import { RecordRows } from '../records/records.ts';
 import type { UsedIdempotencyKeys } from './used-keys.ts';
@@ -39,7 +40,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     this.#deletions = new DeletionRows(db);
     this.#usedKeys = usedKeys;
     this.#find = db.prepare(
-      `SELECT leaf_index, classification, entry, sent_fingerprint, ${NOTICE_INDEX} FROM entries LEFT JOIN contents USING (id)
+      `SELECT leaf_index, classification, entry, sent_fingerprint, ${NOTICES_OF_ENTRY} FROM entries LEFT JOIN contents USING (id)
        WHERE event_id = ? AND tenant = ?`,
     );
     this.#insertEntry = db.prepare(
@@ -85,8 +86,8 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
     return {
       index: numberOf(row, 'leaf_index'),
       receivedAtMs,
-      // Purged content is not compared any more, even while it still exists.
-      fingerprint: row['notice_index'] === null ? blobOrNone(row, 'sent_fingerprint') : undefined,
+      // Removed content is not compared any more, even while it still exists.
+      fingerprint: isRemovedFrom(row) ? undefined : blobOrNone(row, 'sent_fingerprint'),
       classification: classificationIn(row),
     };
   }
@@ -97,6 +98,10 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   isNameTaken({ tenant }: NumberedHead, record: StoredRecord): boolean {
     return this.#records.isNameTaken(tenant, record);
+  }
+
+  holdsAsOf({ tenant }: NumberedHead): string {
+    return this.#records.holdsAsOf(tenant);
   }
 
   putRecord({ tenant }: NumberedHead, record: StoredRecord): void {
@@ -113,6 +118,10 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   putDeletion({ tenant, tenantId }: NumberedHead, deletion: Deletion): void {
     orRefused(tenantId, () => this.#deletions.put(tenant, deletion));
+  }
+
+  putRedaction({ tenant, tenantId }: NumberedHead, redaction: RedactedEvent): void {
+    orRefused(tenantId, () => this.#deletions.putRedaction(tenant, redaction));
   }
 
   /** A statement has copied the bytes when it returns. */

@@ -249,6 +249,19 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE contents ADD COLUMN decision INTEGER;
   `,
   `
+  -- Of which events single units were removed under which notice, made of redaction notices in the commit of each. All
+  -- indexes are those of the tenant's sequence.
+  CREATE TABLE redactions (
+    tenant       INTEGER NOT NULL REFERENCES tenants,
+    leaf_index   INTEGER NOT NULL,
+    notice_index INTEGER NOT NULL,
+    PRIMARY KEY (tenant, leaf_index, notice_index)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX redactions_by_notice ON redactions (tenant, notice_index);
+  -- What deleted units have left, in the form of rows/punctured.ts; NULL: the content is whole.
+  ALTER TABLE contents ADD COLUMN closed BLOB;
+  `,
+  `
   -- The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
   CREATE TABLE tenant_keys (
     tenant        INTEGER NOT NULL REFERENCES tenants,

@@ -5,8 +5,16 @@ import type { TenantId } from '@tallystick/contract';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
-import { eventStillIn, leafIn, loggedEvent, missingAt, removedBy } from '../../event-index/logged-event.ts';
-import { KnownPurges } from '../../event-index/known-purges.ts';
+import {
+  eventStillIn,
+  leafIn,
+  loggedEvent,
+  missingAt,
+  redactionsOf,
+  removedBy,
+  withDeletedUnits,
+} from '../../event-index/logged-event.ts';
+import { KnownRemovals, removalOf } from '../../event-index/known-removals.ts';
 import {
   type IndexedLog,
   type LogBehind,
@@ -34,7 +42,7 @@ export class JournalEvents implements IndexedLog {
   readonly #notices: StatementSync;
   readonly #tenantKey: StatementSync;
   readonly #sealed: SealedRows;
-  readonly #purges = new KnownPurges();
+  readonly #knownRemovals = new KnownRemovals();
   /** The last row of entries that is in `known`. */
   #position: number | undefined;
   /** Where each log ends. */
@@ -67,8 +75,9 @@ export class JournalEvents implements IndexedLog {
     );
     this.#lastEntry = journal.prepare('SELECT max(id) AS last FROM entries');
     this.#notices = journal.prepare(
-      `SELECT DISTINCT notice_index FROM deletions JOIN tenants USING (tenant)
-       WHERE tenant_id = ? AND notice_index >= ? ORDER BY notice_index`,
+      `SELECT notice_index FROM deletions JOIN tenants USING (tenant) WHERE tenant_id = ?1 AND notice_index >= ?2
+       UNION SELECT notice_index FROM redactions JOIN tenants USING (tenant) WHERE tenant_id = ?1 AND notice_index >= ?2
+       ORDER BY notice_index`,
     );
     this.#leaf = journal.prepare(
       'SELECT leaf FROM entries WHERE leaf_index = ? AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?)',
@@ -108,11 +117,14 @@ export class JournalEvents implements IndexedLog {
 
   #removals(tenant: TenantId, notices: readonly number[]): Removal[] {
     return notices.flatMap((noticeIndex) => {
-      const spans = this.#purges.spansOf(tenant, noticeIndex) ?? this.#log.purge(tenant, noticeIndex)?.spans;
+      const known = this.#knownRemovals.of(tenant, noticeIndex);
+      if (known !== undefined) return known;
+      const notice = this.#log.purge(tenant, noticeIndex) ?? this.#log.redactions(tenant, [noticeIndex])[0];
       // A row without a notice is forged, and ignored.
-      if (spans === undefined) return [];
-      this.#purges.keep(tenant, noticeIndex, spans);
-      return { noticeIndex, spans };
+      if (notice === undefined) return [];
+      const removal = removalOf(notice);
+      this.#knownRemovals.keep(tenant, removal);
+      return removal;
     });
   }
 
@@ -123,7 +135,8 @@ export class JournalEvents implements IndexedLog {
     const isRemoved = this.#isRemovedIn(tenant, { firstIndex: from, endIndex: end });
     let bytes = 0;
     for (let next = from; next < end && bytes < bytesMax; ) {
-      const rows = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
+      const read = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
+      const rows = this.#withDeletedUnits(tenant, read);
       for (const row of rows) {
         for (; next < row.index; next++) events.push(missingAt(next));
         const event = loggedEvent(row, { leaf: leafIn(row.row), bytes: bytesOf(row) }, isRemoved);
@@ -144,7 +157,8 @@ export class JournalEvents implements IndexedLog {
     let [readCount, bytes] = [0, 0];
     for (; readCount < indexes.length && bytes < READ_BYTES_MAX; readCount++) {
       const index = indexes[readCount]!;
-      const [row] = this.#events.ofTenant(number, index, index + 1, 1);
+      const read = this.#events.ofTenant(number, index, index + 1, 1);
+      const [row] = this.#withDeletedUnits(tenant, read);
       if (row === undefined) continue;
       bytes += bytesOf(row);
       const event = eventStillIn(row);
@@ -168,6 +182,13 @@ export class JournalEvents implements IndexedLog {
     const own = blobOf(this.#tenant.get(tenant), 'fingerprint_key');
     const sealed = this.#sealed.indexSecret(tenant, this.#tenantKey.get(tenant));
     return sealed === undefined ? [own] : [own, sealed];
+  }
+
+  #withDeletedUnits(tenant: TenantId, rows: readonly LoggedRow[]): readonly LoggedRow[] {
+    const notices = redactionsOf(rows);
+    if (notices.length === 0) return rows;
+    const removals = this.#removals(tenant, notices);
+    return rows.map((row) => withDeletedUnits(row, removals));
   }
 
   #isRemovedIn(tenant: TenantId, span: IndexSpan): (index: number) => boolean {

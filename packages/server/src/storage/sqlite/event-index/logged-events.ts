@@ -5,6 +5,7 @@ import { decisionIn, DecisionTexts } from '../../event-index/decision-texts.ts';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { SEALED_COLUMNS, type SealedRows } from '../../sealing/sealed-rows.ts';
 import { numberOf, readOr } from '../../rows/columns.ts';
+import { REDACTION_NOTICES } from '../log/deletions.ts';
 
 /** A row of the log, not looked into yet. */
 export interface LoggedRow extends EventRow {
@@ -18,7 +19,7 @@ const textOf = (column: string) =>
   `CASE WHEN contents.key_id IS NULL THEN CAST(${column} AS TEXT) ELSE ${column} END AS ${column}`;
 const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, leaf, entry, ${textOf('text1')}, ${textOf('text2')},
   CASE WHEN contents.key_id IS NOT NULL THEN seeds END AS seeds, ${SEALED_COLUMNS.SQLite},
-  tenants.tenant_id AS tenant_id, contents.decision AS decision,
+  tenants.tenant_id AS tenant_id, contents.decision AS decision, ${REDACTION_NOTICES},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 const TABLES = 'entries LEFT JOIN contents USING (id) JOIN tenants ON tenants.tenant = entries.tenant';

@@ -4,10 +4,10 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { notEvidenceAmong } from '../../fsck/evidence-columns.ts';
 import { type FsckProgress, type FsckReport, type FsckOptions, fsck } from '../../fsck/fsck.ts';
 import { fault } from '../../fsck/store-fault.ts';
-import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
+import type { DecisionRow, StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { placeOfVersion, recordVersionIn } from '../../fsck/record-version.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
-import { deletionIn } from '../../rows/deletion-row.ts';
+import { deletionIn, redactionRowIn } from '../../rows/deletion-row.ts';
 import { allVersions, RECORD_COLUMNS } from '../../rows/record-row.ts';
 import { keyIn } from '../../rows/key-row.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
@@ -49,6 +49,13 @@ function rowsOf(db: DatabaseSync, sealed: SealedRows): StoredRows<number> {
   const deletions = db.prepare(
     'SELECT * FROM deletions WHERE tenant = ? AND first_index > ? ORDER BY first_index LIMIT ?',
   );
+  const redactions = db.prepare(
+    `SELECT * FROM redactions WHERE tenant = ? AND (leaf_index, notice_index) > (?, ?)
+     ORDER BY leaf_index, notice_index LIMIT ?`,
+  );
+  const decisions = db.prepare(
+    'SELECT decision, body FROM decisions WHERE tenant = ? AND decision > ? ORDER BY decision LIMIT ?',
+  );
   return {
     newestSize: (log) => tree.newestSize(log),
     checkpoints: (log, after, limit) => tree.checkpoints(log, after, limit),
@@ -68,6 +75,11 @@ function rowsOf(db: DatabaseSync, sealed: SealedRows): StoredRows<number> {
     keys: (tenant, after, limit) =>
       keys.all(tenant, after?.purpose ?? null, after?.keyId ?? null, limit).map(keyIn),
     deletions: (tenant, after, limit) => deletions.all(tenant, after ?? FIRST_INTEGER, limit).map(deletionIn),
+    redactions: (tenant, after, limit) =>
+      redactions
+        .all(tenant, after?.index ?? FIRST_INTEGER, after?.noticeIndex ?? FIRST_INTEGER, limit)
+        .map(redactionRowIn),
+    decisions: (tenant, after, limit) => decisions.all(tenant, after ?? FIRST_INTEGER, limit).map(decisionIn),
     // Only the entries themselves determine the end of a log.
     requireEnd: () => {},
     ofTheWhole: [
@@ -83,6 +95,10 @@ function rowsOf(db: DatabaseSync, sealed: SealedRows): StoredRows<number> {
 
 function tenantIn(row: Readonly<Record<string, SQLOutputValue>>): TenantRow<number> {
   return { tenant: integerIn(row['tenant']), tenantId: textIn(row['tenant_id']) };
+}
+
+function decisionIn(row: Readonly<Record<string, SQLOutputValue>>): DecisionRow {
+  return { decision: integerIn(row['decision']), body: textIn(row['body']) };
 }
 
 /** Checks pages, and that indexes match their tables: an event that an index misses cannot be found. */

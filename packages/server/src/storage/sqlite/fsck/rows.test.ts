@@ -13,17 +13,19 @@ function storeOf(count: number, changes: Readonly<Record<number, Change>> = {}):
   db.exec(
     `CREATE TABLE entries (id INTEGER PRIMARY KEY, tenant, leaf_index, classification, entry, leaf, root1, root2);
      CREATE UNIQUE INDEX entries_by_index ON entries (tenant, leaf_index);
-     CREATE TABLE contents (id INTEGER PRIMARY KEY, text1, text2, seeds, key_id);
+     CREATE TABLE contents (id INTEGER PRIMARY KEY, text1, text2, seeds, key_id, closed,
+       expires_at_ms, decision);
      CREATE TABLE tenants (tenant, tenant_id);
      CREATE TABLE tenant_keys (tenant, key_id, over_id, sealed)`,
   );
   const entry = db.prepare('INSERT INTO entries VALUES (?, 1, ?, ?, ?, ?, ?, ?)');
-  const content = db.prepare('INSERT INTO contents VALUES (?, ?, ?, ?, ?)');
+  const content = db.prepare('INSERT INTO contents VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   for (let i = 0; i < count; i++) {
     const row: Change = { ...usual(i), ...changes[i] };
     const of = (...names: string[]) => names.map((name) => row[name]!);
     entry.run(2 * i, ...of('leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'));
-    if (row['purged'] !== 1) content.run(2 * i, ...of('text1', 'text2', 'seeds', 'key_id'));
+    const contents = of('text1', 'text2', 'seeds', 'key_id', 'closed', 'expires_at_ms', 'decision');
+    if (row['purged'] !== 1) content.run(2 * i, ...contents);
   }
   return db;
 }
@@ -42,8 +44,13 @@ function usual(i: number): Change {
     text2: bytes((i * 7) % 300, 13),
     seeds: bytes(32, 17),
     key_id: null,
+    closed: null,
+    expires_at_ms: i % 3 === 0 ? null : 1e12 + i,
+    decision: i % 5 === 0 ? null : 2 ** 48 - i,
   };
 }
+
+const COLUMNS: Readonly<Record<string, string>> = { expiresAtMs: 'expires_at_ms' };
 
 function lotsOf(db: DatabaseSync): LogRow[][] {
   const rows = new LogRows(db);
@@ -64,7 +71,7 @@ function requireRow(row: LogRow, expected: Change): void {
       if (name === 'sealedFault') assert.match(String(value), /there is no keyring to open it/);
     } else if (name === 'sealedFault') assert.equal(value, undefined);
     else if (value instanceof Uint8Array) assert.deepEqual(Uint8Array.from(value), expected[name], name);
-    else assert.equal(value, expected[name], name);
+    else assert.equal(value ?? null, expected[COLUMNS[name] ?? name], name);
   }
   assert.equal(content === undefined, expected['purged'] === 1);
 }

@@ -33,13 +33,17 @@ const BYTES_COLUMNS = {
   text2: undefined,
 };
 const FIXED_BYTES = ENTRY_BYTES + 3 * HASH_BYTES + SEEDS_BYTES;
+/** The driver reads no larger integers, and would say of none in which row it is; these two are never so large. */
+const DECIDED = ['expires_at_ms', 'decision']
+  .map((name) => `max(min(${name}, ${Number.MAX_SAFE_INTEGER}), -1) AS ${name}`)
+  .join(', ');
 /** SQLite sorts bytes after all other types, so only bytes are as large as an empty blob. */
 const IS_USUAL = Object.entries(BYTES_COLUMNS)
   .map(([name, length]) => `${name} >= x''${length === undefined ? '' : ` AND length(${name}) = ${length}`}`)
   .join(' AND ');
 
 export class LogRows {
-  /** Only integers: index, classification, whether the rest is usual, and the lengths of the texts. */
+  /** Only integers: index, classification, whether the rest is usual, the lengths of the texts, expiry and decision. */
   readonly #outlines: StatementSync;
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
@@ -51,13 +55,16 @@ export class LogRows {
     const lot = (columns: string) =>
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
-    const isUsual = `key_id IS NULL AND ${IS_USUAL}`;
-    this.#outlines = db.prepare(lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2)`));
+    const isUsual = `key_id IS NULL AND closed IS NULL AND ${IS_USUAL}`;
+    this.#outlines = db.prepare(
+      lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2), ${DECIDED}`),
+    );
     const joined = lot(`${Object.keys(BYTES_COLUMNS).join(' || ')} AS joined`);
     this.#joined = db.prepare(`SELECT CAST(group_concat(joined, '') AS BLOB) FROM (${joined})`);
     this.#lot = db.prepare(
       lot(
-        `leaf_index, classification, entry, leaf, root1, root2, contents.id AS content_id, text1, text2, seeds, ${SEALED_COLUMNS.SQLite}`,
+        `leaf_index, classification, entry, leaf, root1, root2, contents.id AS content_id, text1, text2, seeds, closed,
+         ${DECIDED}, ${SEALED_COLUMNS.SQLite}`,
       ),
     );
     for (const statement of [this.#outlines, this.#joined]) statement.setReturnArrays(true);
@@ -116,7 +123,10 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
         text1: joined.subarray(text1At, text2At),
         text2: joined.subarray(text2At, end),
         seeds: joined.subarray(seedsAt, text1At),
+        closed: undefined,
         sealedFault: undefined,
+        expiresAtMs: integerOrNone(outline[5]),
+        decision: integerOrNone(outline[6]),
       },
     };
   });
@@ -137,18 +147,31 @@ function rowIn(row: Row): LogRow {
 
 function contentIn(row: Row): RowContent {
   const fault = sealedFaultIn(row);
-  if (fault !== undefined) return { text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES, sealedFault: fault };
+  const decided = {
+    expiresAtMs: integerOrNone(row['expires_at_ms']),
+    decision: integerOrNone(row['decision']),
+    sealedFault: fault,
+  };
+  const others = {
+    ...decided,
+    closed: fault !== undefined || row['closed'] === null ? undefined : bytesIn(row['closed']),
+  };
+  if (fault !== undefined) return { ...others, text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES };
   return {
     text1: bytesIn(row['text1']),
     text2: bytesIn(row['text2']),
     seeds: bytesIn(row['seeds']),
-    sealedFault: undefined,
+    ...others,
   };
 }
 
 export function integerIn(value: SQLOutputValue | undefined): number {
   if (typeof value !== 'number') throw unexpected('an integer', value);
   return value;
+}
+
+function integerOrNone(value: SQLOutputValue | undefined): number | undefined {
+  return value === null ? undefined : integerIn(value);
 }
 
 export function textIn(value: SQLOutputValue | undefined): string {

@@ -6,9 +6,9 @@ import { eventIdBytes } from '@tallystick/evidence';
 import type { AlteredEvent, StoredEvidence } from '../../../streams/tree.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
-import { NOTICE_INDEX } from './deletions.ts';
+import { NOTICES_OF_ENTRY } from './deletions.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
-import { noticesNamedBy } from '../../rows/purge-notice.ts';
+import { noticesNamedBy } from '../../rows/removed-rows.ts';
 import { CHECKED_COLUMNS, StoredContents } from '../../rows/stored-content.ts';
 import { evidenceIn, soundEvidenceIn } from '../../rows/stored-evidence.ts';
 
@@ -23,7 +23,7 @@ export class EvidenceTables {
 
   constructor(db: DatabaseSync, sealed = new SealedRows(undefined)) {
     this.#sealed = sealed;
-    const select = `SELECT ${CHECKED_COLUMNS}, ${NOTICE_INDEX} FROM entries LEFT JOIN contents USING (id)`;
+    const select = `SELECT ${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY} FROM entries LEFT JOIN contents USING (id)`;
     const tenant = (place: number) => `(SELECT tenant FROM tenants WHERE tenant_id = ?${place})`;
     this.#one = db.prepare(`${select} WHERE event_id = ?1 AND tenant = ${tenant(2)} AND ${MAY_BE_SEEN}`);
     this.#range = db.prepare(

@@ -12,12 +12,14 @@ import type {
 } from '../../../streams/log.ts';
 import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
-import { DeletionRows, IS_EVENT, NOTICE_INDEX } from './deletions.ts';
+import { DeletionRows, IS_EVENT, NOTICES_OF_ENTRY } from './deletions.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
-import { noticesNamedBy, type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
+import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
+import { noticesNamedBy } from '../../rows/removed-rows.ts';
 import { CHECKED_COLUMNS, decidedBy, StoredContents } from '../../rows/stored-content.ts';
 import { streamIn } from '../../rows/stream-row.ts';
 import { STREAMS } from './stream-rows.ts';
@@ -27,7 +29,7 @@ import { StoredKeys } from '../append/used-keys.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICE_INDEX}, ${decidedBy('tenant')},
+const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY}, ${decidedBy('tenant')},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 
@@ -191,6 +193,14 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     return purgeIn(this.#eventAt.get(tenant, noticeIndex), new StoredContents());
+  }
+
+  /** Those of the entries at these indexes that are redaction notices and match their hashes. */
+  redactions(tenantId: TenantId, noticeIndexes: readonly number[]): Redaction[] {
+    const tenant = this.#numberOf(tenantId);
+    if (tenant === undefined) return [];
+    const contents = new StoredContents();
+    return noticeIndexes.flatMap((index) => redactionIn(this.#eventAt.get(tenant, index), contents) ?? []);
   }
 
   #eventsIn(tenant: number, rows: readonly Row[]): StoredEvent[] {

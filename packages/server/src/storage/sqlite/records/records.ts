@@ -7,7 +7,10 @@ import { callsFor, callsHere } from '../../../runtime/calls.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import {
+  holdsAsOf,
+  holdsAsOfIn,
   keepPast,
+  listedRecordsIn,
   RECORD_COLUMNS,
   recordsIn,
   RECORDS_COUNTED_MAX,
@@ -19,6 +22,7 @@ import {
 export class RecordRows {
   readonly #version: StatementSync;
   readonly #named: StatementSync;
+  readonly #holdsAsOf: StatementSync;
   readonly #keepPast: StatementSync;
   readonly #put: StatementSync;
   readonly #newVersion: StatementSync;
@@ -29,6 +33,7 @@ export class RecordRows {
     this.#named = db.prepare(
       'SELECT 1 FROM records WHERE tenant = ? AND kind = ? AND unique_name = ? AND id <> ?',
     );
+    this.#holdsAsOf = db.prepare(holdsAsOf('tenant = ?'));
     this.#keepPast = db.prepare(keepPast('tenant', ['?', '?', '?']));
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -47,6 +52,10 @@ export class RecordRows {
 
   isNameTaken(tenant: number, { kind, id, uniqueName = '' }: StoredRecord): boolean {
     return this.#named.get(tenant, kind, uniqueName, id) !== undefined;
+  }
+
+  holdsAsOf(tenant: number): string {
+    return holdsAsOfIn(this.#holdsAsOf.get(tenant));
   }
 
   put(tenant: number, record: StoredRecord): void {
@@ -139,7 +148,7 @@ class RecordReads {
   }
 
   list(owner: RecordOwner, kind: RecordKind): StoredRecord[] {
-    return recordsIn(this.#list.all(owner, kind));
+    return listedRecordsIn(this.#list.all(owner, kind));
   }
 
   page(owner: RecordOwner, kind: RecordKind, { way, beyond, limit }: RowsRequest): StoredRecord[] {

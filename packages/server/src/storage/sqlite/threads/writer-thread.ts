@@ -25,7 +25,7 @@ const random = createSystemRandom();
 const committer = new PoolCommitter(random);
 const nextId = createUlids(clock, random);
 const sealing = sealingWith(data);
-const { ring } = sealing;
+const { ring, rows: sealed } = sealing;
 const sealer = sealing.newSealer();
 const owner = new JournalOwner({
   directory,
@@ -36,6 +36,7 @@ const owner = new JournalOwner({
   random,
   committer,
   ring,
+  sealed,
   sealer,
 });
 

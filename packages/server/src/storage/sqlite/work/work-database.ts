@@ -43,7 +43,7 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
       this.#db = new DatabaseSync(path);
       this.#db.exec(
         `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-         PRAGMA secure_delete = FAST; PRAGMA cache_size = ${-CACHE_KIB}`,
+         PRAGMA secure_delete = ON; PRAGMA cache_size = ${-CACHE_KIB}`,
       );
       migrate(this.#db);
       this.#db.function('now_ms', () => Math.floor(nowMs()));

@@ -1,0 +1,96 @@
+// The records of one kind that tenants have, read as their noun understands them: the current version, and all before it. After a
+// change of any record, those of all tenants are read again, and they may be large: so one whose row is unchanged is neither
+// checked nor parsed again.
+
+import type { TenantId } from '@tallystick/contract';
+import { pauseForOthers } from '../runtime/pause.ts';
+import type { KeptRecords } from './kept-records.ts';
+import type { RecordKind, RecordReader, StoredRecord } from './records.ts';
+
+/** All throw ForgedRecord for a record that is not one of this installation's: nobody may go on as if it were not there. */
+export interface GenuineRecords<R> {
+  find(tenant: TenantId, id: string): Promise<R | undefined>;
+  /** By id. One that is unchanged is the same object as before. */
+  all(tenant: TenantId): Promise<readonly R[]>;
+  /** As it was in this version, the current one included. */
+  version(tenant: TenantId, id: string, version: number): Promise<R | undefined>;
+}
+
+export class ForgedRecord extends Error {
+  constructor({ owner, kind, id, version }: StoredRecord) {
+    super(`version ${version} of the ${kind} ${id} of ${owner} is not as this installation has made it`);
+  }
+}
+
+interface Read<R> {
+  readonly record: StoredRecord;
+  readonly read: R;
+}
+
+const TENANTS_KEPT_MAX = 1000;
+/** To check and parse so many characters takes some milliseconds. */
+const AT_ONCE_LENGTH = 100_000;
+
+/** `readIn` reads a genuine record. */
+export function createGenuineRecords<R extends { readonly version: number }>(
+  kind: RecordKind,
+  readIn: (record: StoredRecord) => R,
+  records: Pick<RecordReader, 'forOwner'>,
+  kept: Pick<KeptRecords, 'genuine'>,
+): GenuineRecords<R> {
+  /** By tenant and id. */
+  const before = new Map<TenantId, ReadonlyMap<string, Read<R>>>();
+  const genuine = async (record: StoredRecord) => {
+    const sound = await kept.genuine(record);
+    if (sound === undefined) throw new ForgedRecord(record);
+    return readIn(sound);
+  };
+  const find = async (tenant: TenantId, id: string) => {
+    const record = await records.forOwner(tenant).find(kind, id);
+    return record && genuine(record);
+  };
+  return {
+    find,
+    async all(tenant) {
+      const known = before.get(tenant);
+      const all = new Map<string, Read<R>>();
+      let length = 0;
+      for (const record of await records.forOwner(tenant).list(kind)) {
+        const same = sameIn(known, record);
+        all.set(record.id, same ?? { record, read: await genuine(record) });
+        if (same !== undefined || (length += record.body.length) < AT_ONCE_LENGTH) continue;
+        await pauseForOthers();
+        length = 0;
+      }
+      if (before.size >= TENANTS_KEPT_MAX) before.clear();
+      before.set(tenant, all);
+      return [...all.values()].map(({ read }) => read);
+    },
+    async version(tenant, id, version) {
+      // The current one is read first: it may become a past one meanwhile, and never the other way round.
+      const current = await find(tenant, id);
+      if (current === undefined || current.version === version) return current;
+      const past = await records.forOwner(tenant).past(kind, id, version);
+      return past && genuine(past);
+    },
+  };
+}
+
+/** What was read before from the same row, if all that its MAC covers is unchanged. */
+function sameIn<R>(
+  known: ReadonlyMap<string, Read<R>> | undefined,
+  record: StoredRecord,
+): Read<R> | undefined {
+  const found = known?.get(record.id);
+  if (found === undefined) return undefined;
+  const { record: one } = found;
+  const isSame =
+    one.version === record.version &&
+    one.state === record.state &&
+    one.uniqueName === record.uniqueName &&
+    one.lookup === record.lookup &&
+    one.body === record.body &&
+    Buffer.compare(one.salt, record.salt) === 0 &&
+    Buffer.compare(one.mac, record.mac) === 0;
+  return isSame ? found : undefined;
+}
