@@ -81,6 +81,7 @@ export interface OperationParts {
   readonly tenants?: OperationsOf<'tenants'>;
   readonly policies?: OperationsOf<'policies'>;
   readonly holds?: OperationsOf<'holds'>;
+  readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
   readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
@@ -95,6 +96,7 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.tenants,
     ...parts.policies,
     ...parts.holds,
+    ...parts.retention,
     ...parts.violations,
     ...parts.admin,
     ...parts.status,

@@ -19,6 +19,7 @@ export function startLoops(
     indexFollower,
     alertFollower,
     workers,
+    sweeper,
     steadyNowMs,
   }: Store,
   { config, clock, random, telemetry }: Surroundings,
@@ -39,5 +40,6 @@ export function startLoops(
   indexFollower.start();
   alertFollower.start();
   workers.start();
+  sweeper.start();
   return loops;
 }

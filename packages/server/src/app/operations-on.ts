@@ -20,6 +20,7 @@ import { createPolicyOperations } from '../policies/policy-operations.ts';
 import { type ConfirmParts, createConfirm, operationOf } from '../redaction/confirm.ts';
 import { createErase } from '../redaction/erase.ts';
 import { createRedact } from '../redaction/redact.ts';
+import { createRetentionOperations } from '../retention/preview.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -61,6 +62,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       wakeHoldCount: () => workers.wake('HoldCount'),
     }),
     violations: violationOperations(store, reading, surroundings),
+    retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     admin: adminOperations(store, reading, surroundings),
   };
 }

@@ -21,6 +21,7 @@ import { erasureWork } from '../redaction/erasure-work.ts';
 import { redactionWork } from '../redaction/finish-redactions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
+import { createSweeping, type Sweeping } from './sweeping.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
@@ -64,7 +65,7 @@ import type { Overrides, Surroundings } from './surroundings.ts';
 /** Appending counts as busy for this long after a pool had to wait for the previous one. */
 const PRESSED_MS = 100;
 
-export interface Store extends Followers {
+export interface Store extends Followers, Sweeping {
   readonly storage: LateStorage;
   readonly anchor: LateAnchor;
   readonly signing: Signing;
@@ -149,22 +150,25 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    workers: workersOn({ storage, signing, checkpointer, sequencer, access: access.access }, surroundings),
+    ...workOn(storage, { signing, checkpointer, sequencer, ...access }, surroundings),
     membership,
     steadyNowMs,
   };
 }
 
-/** Every kind of job with its handler. */
-function workersOn(
-  store: Pick<Store, 'storage' | 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
-  { clock, random, telemetry, nextId }: Surroundings,
-): Workers {
-  const { storage, signing, checkpointer, sequencer, access } = store;
+/** Every kind of job with its handler, and the loop that looks for content to remove. */
+function workOn(
+  storage: LateStorage,
+  { signing, access, ...rest }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  surroundings: Surroundings,
+): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
-  const removing = { log, removal, trees, checkpointer, violations, index };
+  const { clock, random, telemetry, nextId } = surroundings;
   const { change, tenants, erasures, holds } = access;
-  const erasing = { ...removing, sequencer, change, tenants, erasures, clock, nextId, telemetry };
+  const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
+  const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
+  const wake = () => workers.wake('Purge');
+  const sweeping = createSweeping({ storage, ...rest, tenants, wake }, surroundings);
   const kinds = [
     rebuildWork(index, { work, clock }),
     indexEventWork(index),
@@ -172,8 +176,10 @@ function workersOn(
     verificationWork({ trees, signing, telemetry }),
     redactionWork(removing),
     erasureWork({ ...erasing, uuid: () => random.uuid() }),
+    sweeping.purging,
   ];
-  return createWorkers({ store: work, kinds, clock, random, telemetry });
+  const workers = createWorkers({ store: work, kinds, clock, random, telemetry });
+  return { ...sweeping, workers };
 }
 
 function accessOn(

@@ -11,6 +11,7 @@ export type JobKind =
   | 'Erasure'
   | 'HoldCount'
   | 'IndexEvent'
+  | 'Purge'
   | 'Rebuild'
   | 'Redaction'
   | 'Verification'
