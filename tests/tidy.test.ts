@@ -371,6 +371,7 @@ const SHARED = [
   'storage/event-index',
   'storage/work',
   'storage/keys',
+  'storage/sealing',
   'storage/tree',
   'storage/files',
   'protocols/http',

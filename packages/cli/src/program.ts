@@ -14,6 +14,7 @@ import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { policiesCommand } from './commands/policies.ts';
 import { recoverCommand } from './commands/recover.ts';
+import { retentionCommand } from './commands/retention.ts';
 import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
@@ -34,6 +35,7 @@ export function makeProgram(): Command {
     tokenCommand(),
     searchCommand(),
     policiesCommand(),
+    retentionCommand(),
     holdsCommand(),
     redactCommand(),
     eraseCommand(),

@@ -217,6 +217,7 @@ async function tidy(
   { index, removal, clock }: PurgeParts,
 ): Promise<JobOutcome> {
   await index.forTenant(tenant).forget();
+  await removal.eraseTraces();
   while (!signal.aborted && (await removal.reclaimSpace(clock.now())))
     await wait(clock, RECLAIM_PAUSE_MS, signal);
   return { status: 'Done' };

@@ -5,6 +5,7 @@
 // Everything else is named in its report, so that "verified" is not taken for more than it says.
 
 import type { Backend, Column, Right, Table } from './table.ts';
+import { TENANT_KEYS } from './tenant-keys-table.ts';
 import { WORK_TABLES } from './work-tables.ts';
 
 const READ: readonly Right[] = ['SELECT'];
@@ -222,7 +223,7 @@ export const TABLES = {
         type: 'bytea',
         evidence: 'the content hash in the entry, and the redaction notices of the event',
       },
-      key_id: { type: 'text', evidence: 'must be null: nothing is sealed' },
+      key_id: { type: 'text', evidence: 'the box, which opens with no other key' },
       sent_fingerprint: { type: 'bytea', not: REPEATS },
       expires_at_ms: {
         type: 'bigint',
@@ -234,6 +235,7 @@ export const TABLES = {
       },
     },
   },
+  tenant_keys: TENANT_KEYS,
   // The removed spans with their notices: written with the notice, and found by the index of an event. Never changed.
   deletions: {
     of: 'Tenant',

@@ -17,11 +17,15 @@ import { inTransaction, JOURNAL_FILE, openJournal, PAGE_BYTES } from '../connect
 import { emptyWriteAheadLogs } from '../connection/erase-traces.ts';
 import { freePages } from '../connection/free-pages.ts';
 import type { Redaction } from '../../rows/redaction-notice.ts';
-import { deleteContents, markPurged, punctureContents } from '../log/deletions.ts';
+import { deleteContents, markPurged, noncesFor, punctureContents } from '../log/deletions.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
 import { readInstallation, settleSigner } from '../connection/meta.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import { type ClosedKeys, closeKeys, keyRowsOf } from '../records/tenant-keys.ts';
+import { runSync } from '../../resumable.ts';
+import { destroyKeys, renewKeys } from '../../sealing/key-changes.ts';
 import { addTenants, type NewTenant } from '../records/tenants.ts';
 import { TreePublisher } from '../tree/tree-publisher.ts';
 import { VIEWS_FILE } from '../event-index/views-database.ts';
@@ -31,6 +35,8 @@ import { WriteAheadLog } from '../connection/write-ahead-log.ts';
 export interface JournalOwnerOptions extends JournalOptions {
   readonly directory: string;
   readonly clock: Clock;
+  /** Opens what is sealed; undefined: nothing is. */
+  readonly sealed?: SealedRows;
 }
 
 interface Opened {
@@ -106,7 +112,11 @@ export class JournalOwner implements Disposable {
   }
 
   punctureContents(tenant: TenantId, redactions: readonly Redaction[]): void {
-    this.#orOpenAnew(({ db }) => inTransaction(db, () => punctureContents(db, tenant, redactions)));
+    const sealed = this.#options.sealed ?? new SealedRows(undefined);
+    this.#orOpenAnew(({ db }) => {
+      const nonces = inTransaction(db, () => noncesFor(db, tenant, redactions));
+      inTransaction(db, () => punctureContents(db, tenant, redactions, { sealed, nonces }));
+    });
   }
 
   /** False where a reader was in the way. */
@@ -120,6 +130,25 @@ export class JournalOwner implements Disposable {
 
   reclaimSpace(): boolean {
     return this.#orOpenAnew(({ db }) => freePages(db));
+  }
+
+  closeKeys(tenant: TenantId, closed: ClosedKeys): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => closeKeys(db, tenant, closed)));
+    this.#options.sealer?.forget();
+  }
+
+  renewKeys(tenant: TenantId): number {
+    const { ring, random } = this.#options;
+    if (ring === undefined) return 0;
+    return this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () => runSync(renewKeys(tenant, keyRowsOf(db, tenant), { ring, random }))),
+    );
+  }
+
+  destroyKeys(tenant: TenantId, used: readonly string[]): string[] {
+    return this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(used)))),
+    );
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {
