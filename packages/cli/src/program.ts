@@ -7,7 +7,9 @@ import { backupCommand } from './commands/backup.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
 import { copyCommand } from './commands/copy.ts';
+import { confirmCommand, eraseCommand } from './commands/erase.ts';
 import { holdsCommand } from './commands/holds.ts';
+import { redactCommand } from './commands/redact.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { policiesCommand } from './commands/policies.ts';
@@ -35,6 +37,9 @@ export function makeProgram(): Command {
     policiesCommand(),
     retentionCommand(),
     holdsCommand(),
+    redactCommand(),
+    eraseCommand(),
+    confirmCommand(),
     verifyCommand(),
     bundleCommand(),
     witnessCommand(),

@@ -24,6 +24,12 @@ import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { type IndexReport, indexFaults } from './storage/fsck/index-faults.ts';
+import { type EncryptionSettings, keyringOf } from './storage/sealing/open-keyring.ts';
+import { SealedRows } from './storage/sealing/sealed-rows.ts';
+import { Keyring } from './storage/sealing/keyring.ts';
+import { readKeyring } from './storage/sealing/keyring-file.ts';
+import type { Awaitable } from './storage/resumable.ts';
+import { hasKeys } from './storage/sqlite/records/tenant-keys.ts';
 import { readInstallation } from './storage/sqlite/connection/meta.ts';
 import {
   type ComparedViews,
@@ -45,6 +51,8 @@ export interface StoreCheckRequest {
   readonly tenant?: string | undefined;
   /** The file, or the directory it is in; undefined: the data directory. */
   readonly anchor?: string | undefined;
+  /** The keyring, by its settings; undefined: a file in the data directory. */
+  readonly encryption?: Omit<EncryptionSettings['encryption'], 'classifications'> | undefined;
   /** Skips the comparison of the index. */
   readonly isWithoutIndex?: boolean;
   readonly onProgress?: (progress: FsckProgress) => void;
@@ -135,10 +143,12 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
       request.onProgress?.(progress);
       request.signal?.throwIfAborted();
     };
-    const checked = await fsck.checkDatabase(state, { keys, remembered, newDecisions, tenant }, onProgress);
+    using ring = await ringToVerify(directory, request, () => fsck.hasKeys(state));
+    const options = { keys, remembered, newDecisions, tenant, ring };
+    const checked = await fsck.checkDatabase(state, options, onProgress);
     const { faults, index } = request.isWithoutIndex
       ? notCompared(NOT_ASKED_FOR)
-      : await indexFaults(checked.tenants, comparedIndex(state), onProgress);
+      : await indexFaults(checked.tenants, comparedIndex(state, SealedRows.toVerify(ring)), onProgress);
     const report = { ...checked, faults: [...checked.faults, ...faults], index };
     return { ...report, verified: report.faults.length === 0, keysFrom, totals: totalsOf(report) };
   } catch (error) {
@@ -157,8 +167,9 @@ async function checkWithin(
   const before = await readingOf(place);
   using views = openComparedViews(directory);
   using journal = openUnwritten(directory);
+  using ring = await ringToVerify(directory, request, () => hasKeys(journal.db));
   try {
-    return await checkOpened(journal.db, { request, keys, place, before, views });
+    return await checkOpened(journal.db, { request, keys, place, before, views, ring });
   } finally {
     // Also where a fault was found: it may be none.
     journal.requireUnchanged();
@@ -173,10 +184,11 @@ interface Checking {
   /** The anchor as it was before the data was opened. */
   readonly before: Reading;
   readonly views: ComparedViews;
+  readonly ring: Keyring | undefined;
 }
 
 async function checkOpened(db: DatabaseSync, checking: Checking): Promise<CheckedStore> {
-  const { request, keys, place, before, views } = checking;
+  const { request, keys, place, before, views, ring } = checking;
   db.exec('BEGIN');
   // From here on one state is seen; what is anchored by now is no smaller.
   const found = db.prepare('SELECT 1 FROM tenants WHERE tenant_id = ?').get(request.tenant ?? '');
@@ -188,9 +200,10 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<Checke
     remembered: { anchor: readingsOf(before, behind), seen },
     newDecisions,
     tenant: request.tenant,
+    ring,
   });
   const report = await runInLots(steps, request);
-  const { faults, index } = await comparedViews(db, report, views, request);
+  const { faults, index } = await comparedViews(db, report, views, checking);
   return { ...report, faults: [...report.faults, ...faults], index };
 }
 
@@ -207,6 +220,26 @@ async function runInLots<T>(
   }
 }
 
+/** Undefined where nothing was ever sealed. Throws StartError: what nobody can look into is not verified. */
+async function ringToVerify(
+  directory: string | undefined,
+  { encryption = KEYRING_BESIDE }: StoreCheckRequest,
+  hasKeys: () => Awaitable<boolean>,
+): Promise<Keyring | undefined> {
+  if (!(await hasKeys())) return undefined;
+  const { path, provider } = keyringOf({
+    encryption: { classifications: [], ...encryption },
+    storage: { dataDirectory: directory ?? '.' },
+  });
+  const ring = await readKeyring(path, provider);
+  if (ring !== undefined) return new Keyring(ring);
+  throw new StartError(
+    `there is sealed content, and no keyring ${path} that opens it: name the keyring by --keyring or Encryption__Keyring`,
+  );
+}
+
+const KEYRING_BESIDE = { provider: 'File', keyring: undefined } as const;
+
 const NOT_ASKED_FOR = 'it was not asked for';
 
 function notCompared(whyNot: string): Awaited<ReturnType<typeof indexFaults>> {
@@ -217,18 +250,23 @@ async function comparedViews(
   db: DatabaseSync,
   { tenants }: FsckReport,
   views: ComparedViews,
-  { isWithoutIndex, onProgress, signal }: StoreCheckRequest,
+  { request, ring }: Pick<Checking, 'request' | 'ring'>,
 ): ReturnType<typeof indexFaults> {
+  const { isWithoutIndex, onProgress, signal } = request;
   const logOrigin = readInstallation(db)?.logOrigin;
   if (isWithoutIndex) return notCompared(NOT_ASKED_FOR);
   if (views.whyNot !== undefined) return notCompared(views.whyNot);
   if (logOrigin === undefined) return notCompared('the log has no name');
   try {
-    return await indexFaults(tenants, views.over(db, logOrigin), async (progress) => {
-      onProgress?.(progress);
-      await wait(systemClock, 0, signal);
-      signal?.throwIfAborted();
-    });
+    return await indexFaults(
+      tenants,
+      views.over(db, logOrigin, SealedRows.toVerify(ring)),
+      async (progress) => {
+        onProgress?.(progress);
+        await wait(systemClock, 0, signal);
+        signal?.throwIfAborted();
+      },
+    );
   } catch (error) {
     // The log has been read as a whole by now: this is the other file.
     if (isDamage(error)) return notCompared(unreadable(error));

@@ -80,8 +80,8 @@ export interface OperationParts {
   readonly apiKeys?: OperationsOf<'apiKeys'>;
   readonly tenants?: OperationsOf<'tenants'>;
   readonly policies?: OperationsOf<'policies'>;
-  readonly retention?: OperationsOf<'retention'>;
   readonly holds?: OperationsOf<'holds'>;
+  readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
   readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
@@ -95,8 +95,8 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.apiKeys,
     ...parts.tenants,
     ...parts.policies,
-    ...parts.retention,
     ...parts.holds,
+    ...parts.retention,
     ...parts.violations,
     ...parts.admin,
     ...parts.status,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../../../server/src/testing/postgres-server.ts';
@@ -21,6 +22,9 @@ async function placeWithLog(): Promise<Place> {
   await log.send(1);
   return place;
 }
+
+/** What a service on a database needs in Production. */
+const beside = ({ data }: Place) => ({ Log__Anchor: data, Encryption__Keyring: join(data, 'keyring.json') });
 
 /** Adding a checkpoint waits for as long as this connection lasts. */
 const HELD_CHECKPOINTS = `SELECT pg_advisory_lock(42);
@@ -66,7 +70,7 @@ describe('tallystick copy', () => {
     const again = await place.run(['copy'], { Storage__Url: url });
     assert.deepEqual([again.code, again.stderr], [0, '']);
     assert.match(again.stdout, /^postgres:\S+ has had all of \S+ before: nothing was changed\n$/);
-    const moved = { ...place, env: { ...place.env, Storage__Url: url, Log__Anchor: place.data } };
+    const moved = { ...place, env: { ...place.env, Storage__Url: url, ...beside(place) } };
     await using log = await startLog(moved);
     assert.equal(await log.send(2), 7);
   });
@@ -74,7 +78,7 @@ describe('tallystick copy', () => {
   it('goes on where it was killed, and until then nobody serves the database', async () => {
     using place = await placeWithLog();
     const Storage__Url = await server.createDatabase();
-    const env = { ...place.env, Storage__Url, Log__Anchor: place.data };
+    const env = { ...place.env, Storage__Url, ...beside(place) };
     assert.equal((await run(['migrate'], { env })).code, 0);
     const holding = new Client({ connectionString: Storage__Url });
     await holding.connect();

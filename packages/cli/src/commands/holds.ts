@@ -12,12 +12,12 @@ import { NoAnswer } from '../fetch-bytes.ts';
 import { wordsIn, wordsOf } from '../given-option.ts';
 import { HOLD_COLUMNS, holdRows } from '../holds/hold-tables.ts';
 import { type ServedHolds, servedHolds } from '../holds/served-holds.ts';
+import { newChange } from '../new-change.ts';
 import { complain } from '../output/complain.ts';
 import { padTo } from '../output/fit-text.ts';
 import { type LineOutput, lineOutput } from '../output/line-output.ts';
 import { printable } from '../output/printable.ts';
 import { jsonLines, type JsonOption, writeRows } from '../output/rows.ts';
-import type { Change } from '../retried-change.ts';
 
 interface ListOptions extends ServiceOptions, JsonOption {
   readonly status?: string;
@@ -137,12 +137,6 @@ async function run(
   } catch (error) {
     process.exitCode = failedAsking(error);
   }
-}
-
-async function newChange(): Promise<Change> {
-  // Loaded only if there is something to change: it takes a while.
-  const { createSystemRandom, systemClock, wait } = await import('@tallystick/server');
-  return { idempotencyKey: createSystemRandom().uuid(), wait: (ms) => wait(systemClock, ms) };
 }
 
 function requestOf(name: string, { reason, conditions, from, to }: PlaceOptions): HoldRequest {

@@ -146,11 +146,14 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     assert.doesNotMatch(stderr, /hunter2/);
   });
 
-  it('on PostgreSQL in Production it does not start without a place for the anchor', async () => {
+  it('on PostgreSQL in Production it does not start without places for the anchor and the keyring', async () => {
     const env = { Storage__Url: 'postgres://app:hunter2@127.0.0.1:1/audit', Server__Port: '0' };
     const { code, stdout, stderr } = await run(['serve'], { env });
     assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /^tallystick: Log__Anchor is missing; [^\n]*PostgreSQL[^\n]*\n$/);
+    assert.match(
+      stderr,
+      /^tallystick: Log__Anchor is missing; [^\n]*PostgreSQL[^\n]*\n[^\n]*Encryption__Keyring is missing; [^\n]*\n$/,
+    );
   });
 
   it('a settings file is found in the working directory, or where --config says', async () => {

@@ -85,6 +85,7 @@ export function verifyCommand(): Command {
       '--anchor <path>',
       'of a data directory or a database: where the anchor is, if Log__Anchor keeps it elsewhere: a file, or the directory that has those of all nodes',
     )
+    .option('--keyring <file>', 'of a data directory or a database: what opens sealed content there')
     .option(
       '--entries',
       'with an address: read every entry and tile, and not only what shows that the log grew',
@@ -104,7 +105,7 @@ export function verifyCommand(): Command {
     )
     .option(
       '--without-index',
-      'of a data directory or a database: do not compare the index with the log, which takes longest',
+      'of a data directory or a database: do not compare the index, which takes longest',
     )
     .option('--verbose', 'of a data directory or a database: also say what is no part of the evidence')
     .option('--json', 'print the verdict as JSON')

@@ -15,6 +15,7 @@ import type { Report } from './verify-report.ts';
 export interface StoreOptions extends TrustOptions, ConfigFileOption {
   readonly tenant?: string;
   readonly anchor?: string;
+  readonly keyring?: string;
   readonly verbose?: true;
   readonly withoutIndex?: true;
 }
@@ -27,6 +28,8 @@ interface Place {
   readonly directory: string | undefined;
   readonly database?: { readonly url: string; readonly setting: string };
   readonly anchor: string | undefined;
+  /** Of the keyring; undefined: a file beside the data. */
+  readonly encryption: Pick<Config['encryption'], 'provider' | 'keyring'> | undefined;
 }
 
 /** `where` is a data directory, or the URL of a database. */
@@ -115,7 +118,12 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
       );
     if (!URL.canParse(where)) throw new CannotRun('that is no URL of a database');
     const database = { url: where, setting: 'the command line' };
-    return { database, directory: undefined, anchor: options.anchor };
+    return {
+      database,
+      directory: undefined,
+      anchor: options.anchor,
+      encryption: encryptionOf(options, undefined),
+    };
   }
   const hasJournal = server.isStore(where);
   const settings = settingsOr(hasJournal, options, server);
@@ -124,12 +132,19 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
   const isOwn = settings !== undefined && resolve(settings.storage.dataDirectory) === resolve(where);
   if (database !== undefined && (isOwn || !hasJournal)) {
     const anchor = options.anchor ?? settings?.log.anchor;
-    return { database, directory: where, anchor };
+    return { database, directory: where, anchor, encryption: encryptionOf(options, settings) };
   }
-  if (hasJournal) return { directory: where, anchor: options.anchor };
+  const encryption = encryptionOf(options, isOwn ? settings : undefined);
+  if (hasJournal) return { directory: where, anchor: options.anchor, encryption };
   throw new CannotRun(
     `${where} is a directory without data; give the data directory of a service, with Storage__Url set if it has a database`,
   );
+}
+
+/** Of the settings that belong to the data, or of the file alone; undefined: a file beside the data. */
+function encryptionOf({ keyring }: StoreOptions, settings: Config | undefined): Place['encryption'] {
+  if (keyring === undefined) return settings?.encryption;
+  return { provider: settings?.encryption.provider ?? 'File', keyring };
 }
 
 /** Settings that are wrong are no matter of a directory that has its events itself. */
@@ -160,7 +175,7 @@ function hasKeys(directory: string | undefined): boolean {
 
 /** Refuses options of stored data where something else is verified. */
 export function refuseStoreOptions({ config, ...options }: StoreOptions): void {
-  const given = givenOption(options, ['verbose', 'anchor', 'withoutIndex']);
+  const given = givenOption(options, ['verbose', 'anchor', 'keyring', 'withoutIndex']);
   if (given !== undefined) throw new CannotRun(`${given} is for a data directory or a database`);
   if (config !== undefined) throw new CannotRun('--config is for a data directory');
 }

@@ -9,6 +9,7 @@ import { StartError } from '../start-error.ts';
 import { readMove } from '../storage/files/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { sealingOf } from '../storage/sealing/open-keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import { nodeName } from './node-name.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -22,7 +23,8 @@ export async function openStorage(surroundings: Surroundings): Promise<Storage> 
   const { streams } = config;
   const onFailure = (error: unknown) =>
     telemetry.error('keys or tenants could not be read or written', error);
-  const common = { logOrigin, streams, clock, random, onFailure };
+  const openSealing = sealingOf(config, { random, clock });
+  const common = { logOrigin, streams, clock, random, openSealing, onFailure };
   const onIndexTrouble = (what: string, error: Error | undefined) =>
     error === undefined ? telemetry.warn(what) : telemetry.error(what, error);
   if (urls === undefined) {

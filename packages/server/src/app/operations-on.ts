@@ -54,7 +54,6 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     apiKeys: keyOperations(store, reading, surroundings),
     tenants: tenantOperations(store, reading, surroundings),
     policies: policyOperations(store, reading, surroundings),
-    retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     holds: createHoldOperations({
       ...reading,
       holds: store.access.holds,
@@ -63,6 +62,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       wakeHoldCount: () => workers.wake('HoldCount'),
     }),
     violations: violationOperations(store, reading, surroundings),
+    retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     admin: adminOperations(store, reading, surroundings),
   };
 }

@@ -159,25 +159,24 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
 /** Every kind of job with its handler, and the loop that looks for content to remove. */
 function workOn(
   storage: LateStorage,
-  parts: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  { signing, access, ...rest }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
-  const { signing, access, checkpointer, sequencer } = parts;
   const { work, index, tree: trees, log, removal, violations } = storage;
   const { clock, random, telemetry, nextId } = surroundings;
   const { change, tenants, erasures, holds } = access;
+  const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
+  const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
   const wake = () => workers.wake('Purge');
-  const sweeping = createSweeping({ storage, checkpointer, sequencer, tenants, wake }, surroundings);
-  const removing = { log, removal, trees, checkpointer, violations, index };
-  const erasing = { ...removing, sequencer, change, tenants, erasures, clock, nextId, telemetry };
+  const sweeping = createSweeping({ storage, ...rest, tenants, wake }, surroundings);
   const kinds = [
     rebuildWork(index, { work, clock }),
     indexEventWork(index),
     holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
-    sweeping.purging,
     redactionWork(removing),
     erasureWork({ ...erasing, uuid: () => random.uuid() }),
+    sweeping.purging,
   ];
   const workers = createWorkers({ store: work, kinds, clock, random, telemetry });
   return { ...sweeping, workers };

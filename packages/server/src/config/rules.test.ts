@@ -91,18 +91,21 @@ test('an identity provider needs https; outside Production, http on loopback wil
   assert.deepEqual(names(problems({ ...issuerAt(local), Environment: 'Tset' })), ['Environment']);
 });
 
-test('on PostgreSQL in Production a service needs a place for the anchor, and other commands do not', () => {
+test('on PostgreSQL in Production a service needs places for the anchor and the keyring, and other commands do not', () => {
   const servable = (variables: Variables) =>
     requireServable(loadConfig({ variables, workingDirectory: import.meta.dirname }).config);
   const onDatabase = { Storage__Url: 'postgres://app:hunter2@db/audit' };
   for (const named of [{}, { Environment: 'Production' }]) {
     assert.throws(
       () => servable({ ...onDatabase, ...named }),
-      (error) => error instanceof ConfigError && error.message.startsWith('Log__Anchor is missing;'),
+      (error) =>
+        error instanceof ConfigError &&
+        /^Log__Anchor is missing;.*\nEncryption__Keyring is missing;/.test(error.message),
     );
   }
   for (const enough of [
-    { Log__Anchor: '/mnt/anchor' },
+    { Log__Anchor: '/mnt/anchor', Encryption__Keyring: '/mnt/keyring' },
+    { Log__Anchor: '/mnt/anchor', Encryption__Classifications: 'None' },
     { Environment: 'Test' },
     { Environment: 'Development' },
   ])

@@ -23,11 +23,18 @@ export function brokenRules(written: WrittenSettings): string[] {
 }
 
 /** What serving needs, and `recover`, which works on what is served; other commands do without. Throws ConfigError. */
-export function requireServable({ environment, storage, log }: Config): void {
-  if (environment !== 'Production' || storage.url === undefined || log.anchor !== undefined) return;
-  throw new ConfigError([
-    'Log__Anchor is missing; on PostgreSQL in Production it must name a directory that all nodes share, out of reach of the database and of its backups',
-  ]);
+export function requireServable({ environment, storage, log, encryption }: Config): void {
+  if (environment !== 'Production' || storage.url === undefined) return;
+  const problems = [];
+  if (log.anchor === undefined)
+    problems.push(
+      'Log__Anchor is missing; on PostgreSQL in Production it must name a directory that all nodes share, out of reach of the database and of its backups',
+    );
+  if (encryption.keyring === undefined && !encryption.classifications.includes('None'))
+    problems.push(
+      'Encryption__Keyring is missing; on PostgreSQL in Production it must name a file that all nodes share, out of reach of the database and of its backups (or Encryption__Classifications must be None)',
+    );
+  if (problems.length > 0) throw new ConfigError(problems);
 }
 
 const RULES: readonly Rule[] = [
@@ -35,6 +42,7 @@ const RULES: readonly Rule[] = [
   (written) => ofDatabase(written, 'Storage__IndexUrl', 'it is another login to that database'),
   (written) => ofDatabase(written, 'Storage__RetentionUrl', 'it is another login to that database'),
   distributedDatabase,
+  encryptedClasses,
   tlsWhole,
   portsApart,
   limitGiven,
@@ -51,6 +59,13 @@ function ofDatabase({ isGiven }: WrittenSettings, name: string, what: string): s
 function distributedDatabase({ config, isGiven }: WrittenSettings): string | undefined {
   if (!config.storage.distribute || isGiven('Storage__Url')) return undefined;
   return 'Storage__Distribute is true without Storage__Url; only the tables of a database can be spread over machines';
+}
+
+function encryptedClasses({ config: { encryption } }: WrittenSettings): string | undefined {
+  const { classifications } = encryption;
+  const whole = classifications.find((each) => each === 'All' || each === 'None');
+  if (whole === undefined || classifications.length === 1) return undefined;
+  return `Encryption__Classifications: ${whole} stands beside others; it stands alone`;
 }
 
 function tlsWhole({ isGiven }: WrittenSettings): string | undefined {

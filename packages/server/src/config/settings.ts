@@ -212,17 +212,21 @@ export const SETTINGS = {
     Region: optional(region, 'no region', 'Region of this installation, for tenants pinned to regions.'),
   },
   Encryption: {
-    Classifications: optional(
+    Classifications: setting(
       list(choice('Public', 'Internal', 'Confidential', 'Secret', 'All', 'None')),
-      'nothing is encrypted',
-      'Whose values are sealed.',
+      ['Confidential', 'Secret'],
+      'The classifications whose content is encrypted at rest: a list of them, or `All`, or `None`. It counts for new events; what is stored stays as it is.',
     ),
-    Provider: optional(
+    Provider: setting(
       choice('File', 'AwsKms', 'Vault'),
-      'nothing is encrypted',
-      'What keeps the keys that seal values.',
+      'File',
+      'What protects the keyring: `File` only the permissions of its file; the others seal what is in it.',
     ),
-    Keyring: optional(path(), 'in the data directory', 'The file with the keys.'),
+    Keyring: optional(
+      path(),
+      '`keyring.json` in the data directory; required on PostgreSQL in Production',
+      'The file with the keys over all data keys, made at the first start. It belongs into no backup of the events; without it sealed content is lost. All nodes share it.',
+    ),
   },
   Webhooks: {
     AllowPrivateTargets: setting(
@@ -308,7 +312,6 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Mcp',
   'Webhooks',
   'Exports',
-  'Encryption',
   'RateLimiting',
   'McpRateLimiting',
   'Redis',

@@ -119,6 +119,7 @@ class Copy {
       keys: [],
       seen: [],
       anchor: this.#config.log.anchor,
+      encryption: this.#config.encryption,
       onProgress: ({ entries, entriesTotal }) =>
         onProgress({ phase: 'Verifying', done: entries, total: entriesTotal }),
     });

@@ -13,6 +13,7 @@ import type { Resumable } from '../storage/resumable.ts';
 import type { BundleStore, OpenBundleStore } from '../storage/bundle-store.ts';
 import type { LogIdentity } from '../storage/rows/log-identity.ts';
 import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
+import { sealingOf } from '../storage/sealing/open-keyring.ts';
 import { openBundleStore as openJournalStore } from '../storage/sqlite/log/bundle-store.ts';
 import { BundleLines, type CoveredRange } from './bundle-lines.ts';
 import { requireData } from './open-data.ts';
@@ -49,10 +50,12 @@ export async function openBundle(config: Config, wish: BundleWish): Promise<Open
   requireData(config);
   const { dataDirectory } = config.storage;
   const place = verifyingUrl(config.storage);
-  if (place === undefined) return openIn(openJournalStore(dataDirectory, wish.tenant), dataDirectory, wish);
+  const openSealing = sealingOf(config, undefined);
+  if (place === undefined)
+    return openIn(await openJournalStore(dataDirectory, wish.tenant, openSealing), dataDirectory, wish);
   // Loaded here: a command over a data directory does not wait for what speaks to databases.
   const { openBundleStore } = await import('../storage/postgres/log/bundle-store.ts');
-  return openIn(await openBundleStore(place, wish.tenant), dataDirectory, wish);
+  return openIn(await openBundleStore(place, wish.tenant, openSealing), dataDirectory, wish);
 }
 
 async function openIn<Log extends LogIdentity<unknown>>(

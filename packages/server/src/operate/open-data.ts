@@ -18,6 +18,7 @@ import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/keys/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import { sealingOf } from '../storage/sealing/open-keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ReadAnchor } from '../streams/anchor/anchor.ts';
 import { isAnchorLost, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
@@ -58,6 +59,7 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
     streams: config.streams,
     clock,
     random: createSystemRandom(),
+    openSealing: sealingOf(config, undefined),
   };
   if (urls !== undefined) {
     const alone = exclusive ? anchorPlace(config) : undefined;

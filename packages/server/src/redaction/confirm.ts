@@ -20,10 +20,9 @@ import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { Placed, UsedIdempotencyKey } from '../streams/log.ts';
 import {
   CONFIRMED_WITHIN_MS,
-  contentOfErasure,
   contentOfPending,
-  ERASURE_KIND,
   type ErasureRecord,
+  erasureWrite,
   type Party,
   PENDING_KIND,
   type PendingRedaction,
@@ -171,20 +170,7 @@ async function confirmErasure(call: Call, erasure: ErasureRecord | undefined, pa
   const { requestId, correlationId } = call.correlation;
   const result = await parts.change({
     owner: next.tenantId,
-    writes: [
-      {
-        kind: ERASURE_KIND,
-        id: next.erasureId,
-        version: next.version,
-        content: contentOfErasure(next),
-        notice: {
-          kind: KINDS.administration,
-          action: 'Confirm.Erasure',
-          resource: { resourceType: 'Erasure', resourceId: next.erasureId },
-          payload: { act: 'ErasureConfirmed', requestId, subjectIds: [next.erasureId], count: 1 },
-        },
-      },
-    ],
+    writes: [erasureWrite(next, { action: 'Confirm.Erasure', act: 'ErasureConfirmed', requestId })],
     correlationId,
     once,
   });

@@ -9,7 +9,8 @@ import {
   type ErrorDetail,
   type InputOf,
 } from '@tallystick/contract';
-import { KINDS, parseJson } from '@tallystick/evidence';
+import { parseJson } from '@tallystick/evidence';
+import type { TenantRecord } from '../access/tenants.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Call, Received } from '../call.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
@@ -17,7 +18,7 @@ import { recordsOf } from '../records/change.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
-import { contentOfErasure, ERASURE_KIND, type ErasureRecord, showErasure } from './erasure.ts';
+import { type ErasureRecord, erasureWrite, showErasure } from './erasure.ts';
 import type { ErasureBody } from './erasure-work.ts';
 import { faultsOfFields } from './named-units.ts';
 import type { RedactParts } from './redact.ts';
@@ -62,52 +63,18 @@ async function request(
     });
   const tenant = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
   const { requestId, correlationId } = call.correlation;
-  const { name, identity } = call.caller!;
-  const nowMs = parts.clock.now();
-  const erasureId = parts.nextId();
-  const noticeId = parts.nextId();
-  const erasure: ErasureRecord = {
-    erasureId,
-    tenantId: tenant.tenantId,
-    version: 1,
-    state: tenant.fourEyes ? 'AwaitingConfirmation' : 'Pending',
-    requested: { name, identity, atMs: nowMs },
-    confirmed: undefined,
-    noticeId,
-    fields,
-    counts: undefined,
-    completedAtMs: undefined,
-    failureReason: undefined,
-  };
-  parts.telemetry.info('an erasure is asked for', {
-    tenant: tenant.tenantId,
-    erasureId,
-    reason,
-    requestId,
-    caller: name,
-  });
+  const erasure = newErasure(call, tenant, fields, parts);
+  const { erasureId } = erasure;
+  const told = { tenant: tenant.tenantId, erasureId, reason, requestId, caller: erasure.requested.name };
+  parts.telemetry.info('an erasure is asked for', told);
   const body = tenant.fourEyes
-    ? ({ operationId: erasureId, status: 'AwaitingConfirmation' } as const)
+    ? ({ operationId: erasureId as string, status: 'AwaitingConfirmation' } as const)
     : showErasure(erasure);
   const job: ErasureBody = { subject: hashesOf(subject, tenant), correlationId };
   const result = recordsOf(
     await parts.change({
       owner: tenant.tenantId,
-      writes: [
-        {
-          kind: ERASURE_KIND,
-          id: erasureId,
-          version: 1,
-          content: contentOfErasure(erasure),
-          noticeId,
-          notice: {
-            kind: KINDS.administration,
-            action: 'Request.Erasure',
-            resource: { resourceType: 'Erasure', resourceId: erasureId },
-            payload: { act: 'ErasureRequested', requestId, subjectIds: [erasureId], count: 1 },
-          },
-        },
-      ],
+      writes: [erasureWrite(erasure, { action: 'Request.Erasure', act: 'ErasureRequested', requestId })],
       correlationId,
       once: onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body)),
       jobs: [{ jobId: erasureId, kind: 'Erasure', body: JSON.stringify(job) }],
@@ -116,6 +83,28 @@ async function request(
   if ('status' in result) throw new Error(`a new erasure was answered ${result.status}`);
   parts.wake();
   return { kind: 'Accepted', body };
+}
+
+function newErasure(
+  { caller }: Call,
+  { tenantId, fourEyes }: TenantRecord,
+  fields: ErasureRecord['fields'],
+  { clock, nextId }: Pick<EraseParts, 'clock' | 'nextId'>,
+): ErasureRecord {
+  const { name, identity } = caller!;
+  return {
+    erasureId: nextId(),
+    tenantId,
+    version: 1,
+    state: fourEyes ? 'AwaitingConfirmation' : 'Pending',
+    requested: { name, identity, atMs: clock.now() },
+    confirmed: undefined,
+    noticeId: nextId(),
+    fields,
+    counts: undefined,
+    completedAtMs: undefined,
+    failureReason: undefined,
+  };
 }
 
 function faultsOfSubject(subject: ErasureRequest['subject']): ErrorDetail[] {

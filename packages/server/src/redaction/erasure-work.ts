@@ -2,8 +2,8 @@
 // commit, and lose their fields once a checkpoint covers it. Those that a hold keeps are counted and left; the job looks
 // again until none is left. How it ended is a record with a notice, so that it can be proven.
 
-import { AuditError, CLASSIFICATIONS, isUuid, type TenantId } from '@tallystick/contract';
-import { decodeEntry, isNotice, KINDS, parseJson } from '@tallystick/evidence';
+import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
+import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
 import type { TenantRecord } from '../access/tenants.ts';
 import { readFacts } from '../events/show.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
@@ -14,10 +14,10 @@ import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import {
   CONFIRMED_WITHIN_MS,
-  contentOfErasure,
-  ERASURE_KIND,
   type ErasureCounts,
+  type ErasureNotice,
   type ErasureRecord,
+  erasureWrite,
 } from './erasure.ts';
 import { deleteNoted, leaveNoTraces, redactionJob } from './finish-redactions.ts';
 import { redactableField, unitsOfFields } from './named-units.ts';
@@ -283,30 +283,12 @@ async function ended(
 
 async function putErasure(
   erasure: ErasureRecord,
-  act: string,
+  act: ErasureNotice['act'],
   count: number,
   { change, uuid, nextId }: Pick<ErasureWorkParts, 'change' | 'uuid' | 'nextId'>,
 ): Promise<void> {
-  const { tenantId: owner, erasureId: id, version } = erasure;
-  const correlationId = uuid();
-  const result = await change({
-    owner,
-    writes: [
-      {
-        kind: ERASURE_KIND,
-        id,
-        version,
-        content: contentOfErasure(erasure),
-        notice: {
-          kind: KINDS.administration,
-          action: 'Update.Erasure',
-          resource: { resourceType: 'Erasure', resourceId: id },
-          payload: { act, requestId: nextId(), subjectIds: [id], count },
-        },
-      },
-    ],
-    correlationId: isUuid(correlationId) ? correlationId : uuid(),
-  });
+  const write = erasureWrite(erasure, { action: 'Update.Erasure', act, requestId: nextId(), count });
+  const result = await change({ owner: erasure.tenantId, writes: [write], correlationId: uuid() });
   if (result.status !== 'Done')
-    throw new AuditError('SERVICE_UNAVAILABLE', `the erasure ${id} is being changed by another process`);
+    throw new Error(`the erasure ${erasure.erasureId} is being changed by another process`);
 }

@@ -3,7 +3,8 @@
 // tenant, and goes with it.
 
 import type { Erasure, ErasureId, EventId, OperationId, TenantId } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
+import { KINDS, parseJson } from '@tallystick/evidence';
+import type { RecordWrite } from '../records/change.ts';
 import type { RecordContent } from '../records/record-macs.ts';
 import type { StoredRecord } from '../records/records.ts';
 import { instant } from '../runtime/clock.ts';
@@ -58,15 +59,37 @@ export interface PendingRedaction {
 /** An operation that nobody has confirmed within this time is none any more. */
 export const CONFIRMED_WITHIN_MS = 7 * 86_400_000;
 
-export function contentOfErasure(erasure: ErasureRecord): RecordContent {
-  const { erasureId: _, tenantId: __, version: ___, ...content } = erasure;
-  return content;
-}
-
 /** Of a genuine record. */
 export function erasureIn({ owner, id, version, body }: StoredRecord): ErasureRecord {
   const { counts, ...read } = parseJson(body) as Omit<ErasureRecord, 'erasureId' | 'tenantId' | 'version'>;
   return { ...read, counts, erasureId: id, tenantId: owner, version };
+}
+
+/** A version of it, with the notice that tells of it. */
+export function erasureWrite(
+  erasure: ErasureRecord,
+  { action, act, requestId, count = 1 }: ErasureNotice,
+): RecordWrite {
+  const { tenantId: _, erasureId: id, version, ...content } = erasure;
+  const resource = { resourceType: 'Erasure', resourceId: id };
+  const payload = { act, requestId, subjectIds: [id], count };
+  const notice = { kind: KINDS.administration, action, resource, payload };
+  // The first one is named by the erasure.
+  return {
+    kind: ERASURE_KIND,
+    id,
+    version,
+    content,
+    notice,
+    ...(version === 1 && { noticeId: erasure.noticeId }),
+  };
+}
+
+export interface ErasureNotice {
+  readonly action: string;
+  readonly act: 'ErasureRequested' | 'ErasureConfirmed' | 'ErasureHeld' | 'ErasureCompleted';
+  readonly requestId: string;
+  readonly count?: number;
 }
 
 export function contentOfPending(pending: PendingRedaction): RecordContent {

@@ -12,6 +12,7 @@ import type { Nodes } from '../nodes/nodes.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { RemovalStore } from '../streams/removal/removal.ts';
+import type { TenantKeyStore } from '../streams/removal/tenant-keys.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 import type { WorkStore } from '../work/jobs.ts';
 
@@ -21,6 +22,7 @@ export interface Storage extends AsyncDisposable {
   readonly log: LogWriter & LogReader;
   readonly tree: TreeWriter & TreeReader;
   readonly removal: RemovalStore;
+  readonly tenantKeys: TenantKeyStore;
   readonly tenants: TenantStore;
   readonly records: RecordReader;
   readonly keyUses: KeyUseStore;

@@ -18,6 +18,8 @@ const CHECKS = [
   'heads',
   /** Records match the commitments in their notices. */
   'records',
+  /** The keys of tenants open, each for its place. */
+  'keys',
   /** Decisions about events, and when they expire, follow from settings and policies. */
   'decisions',
   'tiles',

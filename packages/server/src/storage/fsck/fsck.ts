@@ -3,6 +3,7 @@
 // it continues with the next tenant. The same code checks every backend.
 
 import type { PastDecisions } from '../../policies/past-decisions.ts';
+import type { Keyring } from '../sealing/keyring.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
 import { WalkResources } from './entries.ts';
@@ -16,6 +17,8 @@ import { type CheckedLog, TenantCheck, type TenantResult } from './tenant.ts';
 export interface FsckOptions {
   readonly keys: readonly TrustedKey[];
   readonly remembered: Remembered;
+  /** Opens what is sealed; undefined: there is none. */
+  readonly ring?: Keyring | undefined;
   /** Called for each tenant. */
   readonly newDecisions: () => PastDecisions;
   /** Only this tenant; checks of the whole store are then skipped. */
@@ -84,13 +87,13 @@ function* checkTenants<Tenant>(
   options: FsckOptions,
   reports: TenantReport[],
 ): Resumable<void, FsckProgress> {
-  const { keys, remembered, newDecisions, tenant: only, checks = ALL_CHECKS } = options;
+  const { keys, remembered, newDecisions, ring, tenant: only, checks = ALL_CHECKS } = options;
   const { resources = new WalkResources(checks) } = options;
   const logOrigin = yield* awaited(store.logOrigin());
   if (logOrigin === undefined)
     throw fault('ORIGIN_MISMATCH', 'the database does not say the name of its logs');
   const memory = createMemory(remembered);
-  const check = new TenantCheck({ store, resources, logOrigin, keys, memory, newDecisions });
+  const check = new TenantCheck({ store, resources, logOrigin, keys, memory, newDecisions, ring });
   const entriesTotal = yield* awaited(store.entriesTotal());
   let entries = 0;
   for (let last: TenantRow<Tenant> | undefined; ; ) {

@@ -19,7 +19,8 @@ export interface RowContent {
   readonly seeds: Uint8Array;
   /** Undefined: it is whole. */
   readonly closed: Uint8Array | undefined;
-  readonly isSealed: boolean;
+  /** Why a sealed content could not be opened; undefined for all others. */
+  readonly sealedFault: string | undefined;
   readonly expiresAtMs: number | undefined;
   /** The number of the text in `decisions`. */
   readonly decision: number | undefined;

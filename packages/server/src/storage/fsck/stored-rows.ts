@@ -4,6 +4,7 @@
 import type { EvidenceError } from '@tallystick/evidence';
 import type { StoredRecord } from '../../records/records.ts';
 import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
+import type { StoredKey } from '../sealing/provide-keys.ts';
 import type { Awaitable } from '../resumable.ts';
 import type { Check } from './checks.ts';
 import type { LogRow } from './log-row.ts';
@@ -98,6 +99,8 @@ export interface StoredRows<Tenant> extends TreeRows<Tenant> {
     after: RecordReference | undefined,
     limit: number,
   ): Awaitable<readonly RecordVersion[]>;
+  /** At most `limit` keys after a given one: tenant keys first, and in the order of their ids. */
+  keys(tenant: Tenant, after: StoredKey | undefined, limit: number): Awaitable<readonly StoredKey[]>;
   /** At most `limit` deletions that begin after an index of the tenant's sequence. */
   deletions(tenant: Tenant, after: number | undefined, limit: number): Awaitable<readonly Deletion[]>;
   /** At most `limit` redactions after a given one, in the order of event and notice. */

@@ -13,6 +13,9 @@ import type { TrustedKey } from './notes.ts';
 import type { RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import { NotedRecords } from './records.ts';
+import type { Keyring } from '../sealing/keyring.ts';
+import type { StoredKey } from '../sealing/provide-keys.ts';
+import { StoredKeys } from './keys.ts';
 import type { EpochRow, RecordReference, StoredRows, TenantRow } from './stored-rows.ts';
 import { StreamRows } from './streams.ts';
 
@@ -29,6 +32,8 @@ export interface TenantParts<Tenant> {
   readonly logOrigin: string;
   readonly keys: readonly TrustedKey[];
   readonly memory: Memory;
+  /** Undefined: there is none. */
+  readonly ring: Keyring | undefined;
   readonly newDecisions: () => PastDecisions;
 }
 
@@ -44,6 +49,7 @@ export interface TenantResult {
 
 const RECORDS_AT_ONCE = 1000;
 const DELETIONS_AT_ONCE = 1000;
+const KEYS_AT_ONCE = 1000;
 
 export class TenantCheck<Tenant> {
   readonly #parts: TenantParts<Tenant>;
@@ -89,6 +95,7 @@ export class TenantCheck<Tenant> {
     if (resources.checks.has('streams')) yield* streams.end(nextIndex);
     if (resources.checks.has('deletions')) yield* this.#requireRemovals(tenant, deletions, redactions);
     if (resources.checks.has('records')) yield* this.#requireRecords(tenant, records);
+    if (resources.checks.has('keys')) yield* this.#requireKeys(stored);
     if (resources.checks.has('decisions')) yield* decisions.end();
     if (resources.checks.has('heads')) yield* awaited(store.requireEnd(tenant, { nextIndex, leaf }));
     const named = epochs.map(({ previousCheckpoint }) => parseCheckpoint(previousCheckpoint));
@@ -106,6 +113,16 @@ export class TenantCheck<Tenant> {
       last = portion.at(-1);
     }
     noted.end();
+  }
+
+  *#requireKeys({ tenant, tenantId }: TenantRow<Tenant>): Resumable<void> {
+    const keys = new StoredKeys(tenantId, this.#parts.ring);
+    for (let last: StoredKey | undefined; ; ) {
+      const portion = yield* awaited(this.#parts.store.keys(tenant, last, KEYS_AT_ONCE));
+      if (portion.length === 0) return;
+      for (const key of portion) keys.require(key);
+      last = portion.at(-1);
+    }
   }
 
   *#requireRemovals(

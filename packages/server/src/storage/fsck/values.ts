@@ -46,8 +46,8 @@ export class LotValues {
 
   /** Adds the content and returns its position, which is negative where single units are deleted; throws EvidenceError for a content that no event can have. */
   add({ classification }: LogRow, content: RowContent): number {
-    const { text1, text2, seeds, isSealed } = content;
-    if (isSealed) throw fault('MALFORMED', 'its content is marked as sealed, which is not supported');
+    const { text1, text2, seeds, sealedFault } = content;
+    if (sealedFault !== undefined) throw fault('MALFORMED', sealedFault);
     if (content.closed !== undefined) return this.#addPunctured(classification, content);
     if (seeds.length !== SEEDS_BYTES)
       throw fault('MALFORMED', `its seeds are ${seeds.length} bytes, not ${SEEDS_BYTES}`);

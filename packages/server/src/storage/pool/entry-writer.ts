@@ -7,18 +7,26 @@ import type { Placed } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
 import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
-import type { PoolTables } from './pool-tables.ts';
+import type { NewContent, PoolTables } from './pool-tables.ts';
+import { contentMonthOf } from '../rows/content-month.ts';
+import type { PoolSealer } from '../sealing/pool-sealer.ts';
 import { fastLeafHash } from '../tree/leaf-hashes.ts';
+
+const NO_BYTES = new Uint8Array(0);
+const NO_CONTENT = { text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES };
 
 export class EntryWriter<H extends Head> {
   readonly #tables: PoolTables<H>;
+  readonly #sealer: PoolSealer | undefined;
   // Reused for each draft.
   readonly #entry = new Uint8Array(ENTRY_BYTES);
   readonly #row = new CommitmentRow();
   readonly #expiryAfter = createExpiries();
 
-  constructor(tables: PoolTables<H>) {
+  /** Without a sealer all content is stored in the clear. */
+  constructor(tables: PoolTables<H>, sealer: PoolSealer | undefined) {
     this.#tables = tables;
+    this.#sealer = sealer;
   }
 
   /** `row` is the draft's row in the commitments. */
@@ -40,11 +48,22 @@ export class EntryWriter<H extends Head> {
       entry,
       leaf,
       draft,
-      commitments: this.#row,
+      roots: this.#row,
+      content: this.#contentOf(draft, head, expiresAtMs),
     });
     head.nextIndex = index + 1;
     head.previous = leaf;
     head.receivedAtMs = receivedAtMs;
     return { status: 'Appended', eventId, index, receivedAtMs };
+  }
+
+  #contentOf(draft: PooledDraft, { tenantId }: H, expiresAtMs: number | undefined): NewContent {
+    const { seeds } = this.#row;
+    const sealed = this.#sealer?.seal(tenantId, draft, contentMonthOf(expiresAtMs), seeds);
+    if (sealed === undefined)
+      return { text1: draft.texts[0], text2: draft.texts[1], seeds, keyId: undefined };
+    // Nothing that is to be sealed may reach the disk in the clear, not even in what is rolled back.
+    if ('missing' in sealed) return { ...NO_CONTENT, keyId: undefined, missing: sealed.missing };
+    return { ...NO_CONTENT, text1: sealed.box, keyId: sealed.keyId };
   }
 }

@@ -9,6 +9,7 @@ import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../streams/log.t
 import type { Deletion, IndexSpan, RedactedEvent } from '../../streams/removal/removal.ts';
 import type { PooledDraft } from './append-message.ts';
 import type { Head } from './head.ts';
+import type { MissingKey } from '../sealing/pool-sealer.ts';
 import type { CommitmentRow } from './pool-commitments.ts';
 
 /** The index of a stored event id, and its fingerprint. */
@@ -26,8 +27,18 @@ export interface NewEntry {
   readonly entry: Uint8Array;
   readonly leaf: Uint8Array;
   readonly draft: PooledDraft;
-  /** Roots and seeds. */
-  readonly commitments: CommitmentRow;
+  readonly roots: Pick<CommitmentRow, 'root1' | 'root2'>;
+  readonly content: NewContent;
+}
+
+/** As it is stored: whole, or as one box in the place of the first text (sealing/boxes.ts). */
+export interface NewContent {
+  readonly text1: Uint8Array;
+  readonly text2: Uint8Array;
+  readonly seeds: Uint8Array;
+  readonly keyId: string | undefined;
+  /** There is no key to seal it with: it is empty, and the pool must be rolled back. */
+  readonly missing?: MissingKey;
 }
 
 export interface NewStream {
@@ -52,6 +63,7 @@ export interface PoolTables<H extends Head = Head> {
   holdsAsOf(head: H): string;
   /** Whether a part of the span was removed under an earlier notice. Called only for requests with a purge notice. */
   isDeletedIn(head: H, span: IndexSpan): boolean;
+  /** Remembers what it lacks a key for. */
   putEntry(head: H, entry: NewEntry): void;
   putStream(head: H, stream: NewStream): void;
   /** Replaces the previous version. */

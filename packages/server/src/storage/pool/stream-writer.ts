@@ -13,9 +13,12 @@ import type { Head, OpenStream } from './head.ts';
 import { makeNotice, type OwnNotice, type OwnNoticesOptions } from './own-notices.ts';
 import type { PoolCommitments } from './pool-commitments.ts';
 import type { PoolTables } from './pool-tables.ts';
+import type { PoolSealer } from '../sealing/pool-sealer.ts';
 
 export interface StreamWriterOptions extends OwnNoticesOptions {
   readonly streams: StreamLimits;
+  /** Undefined: all content is stored in the clear. */
+  readonly sealer?: PoolSealer | undefined;
 }
 
 type SealPayload = NoticePayload<typeof KINDS.streamSeal>;
@@ -28,7 +31,7 @@ export class StreamWriter<H extends Head> {
   constructor(tables: PoolTables<H>, options: StreamWriterOptions) {
     this.#options = options;
     this.#tables = tables;
-    this.#entryWriter = new EntryWriter(tables);
+    this.#entryWriter = new EntryWriter(tables, options.sealer);
   }
 
   /** `row` is the draft's row in the commitments. */

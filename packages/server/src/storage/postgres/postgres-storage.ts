@@ -9,6 +9,13 @@ import type { StreamLimits } from '../../streams/log.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
 import { removalOn } from '../removal.ts';
+import {
+  NOTHING_SEALED,
+  type OpenSealing,
+  requireSettled,
+  type SealingData,
+  sealingWith,
+} from '../sealing/sealing.ts';
 import type { Storage } from '../storage.ts';
 import {
   ALL_TENANTS,
@@ -25,12 +32,13 @@ import { createLogWith, writesHere } from './log/log.ts';
 import { HeldShares } from './nodes/held-shares.ts';
 import { createKeyUseStore } from './records/key-uses.ts';
 import type { LoginUrls } from './connection/logins.ts';
-import { settleInstallation, settleSigner } from './schema/meta.ts';
+import { settleInstallation, settleKeyring, settleSigner } from './schema/meta.ts';
 import { requireReady } from './schema/migrate.ts';
 import { Notifications } from './nodes/notifications.ts';
 import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes/nodes.ts';
 import { ensureReady } from './schema/provision.ts';
 import { createOlderKeyStore } from './records/older-keys.ts';
+import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
 import { startWriter } from './append/threaded-writer.ts';
@@ -52,6 +60,8 @@ export interface PostgresOptions extends LoginUrls {
   readonly mayMigrate?: boolean;
   /** New tables are distributed over machines; undefined: no. */
   readonly distribute?: boolean;
+  /** Told which keys of a keyring have sealed keys of tenants, it gives the keyring; undefined: nothing is sealed. */
+  readonly openSealing?: OpenSealing | undefined;
   /** The tables are distributed; undefined: detect it. */
   readonly isDistributed?: boolean;
   /** Called when keys or tenants could not be read or written. */
@@ -94,13 +104,10 @@ const READER: DatabaseScope = { role: 'Reader', tenants: [] };
 
 /** Throws StartError. Creates missing tables, if the user may. */
 export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
-  const { url, indexUrl, retentionUrl, streams, clock, random, onFailure, onTrouble } = options;
+  const { url, indexUrl, retentionUrl, streams, clock, random, onFailure } = options;
   const urls = { url, indexUrl, retentionUrl };
   await using parts = new AsyncDisposableStack();
-  const told = {
-    ...(onTrouble === undefined ? {} : { onTrouble }),
-    ...(options.isDistributed === undefined ? {} : { isDistributed: options.isDistributed }),
-  };
+  const told = toldOf(options);
   const connect = (connectionsMax: number, more: Partial<DatabaseOptions> = {}) =>
     parts.use(new Database({ ...urls, connectionsMax, ...told, ...more }));
   const reading = connect(READING_CONNECTIONS, FEW_OF_INDEX);
@@ -108,8 +115,10 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const isDistributed = await reading.isDistributed();
   const writers = WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0);
   const nextId = createUlids(clock, random);
-  const committer = new PoolCommitter(random);
   const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
+  const sealingData = await openedSealing(reading, options);
+  const sealing = parts.use(sealingWith(sealingData));
+  const { ring, rows: sealed } = sealing;
   const held = options.node === undefined ? HeldShares.all() : HeldShares.none(() => clock.monotonicNs());
   const connecting = { ...urls, isDistributed };
   const writing = {
@@ -118,15 +127,21 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     streams,
     held,
   };
+  const own = { committer: new PoolCommitter(random), clock, random, nextId, ring };
   const writer = options.threads
-    ? parts.use(await startWriter({ ...writing, onCrash: options.threads.onFatal }))
-    : writesHere({ ...writing, writing: connect(writers, FEW_OF_INDEX), committer, clock, random, nextId });
-  const log = createLogWith(writer, { reading, logOrigin });
+    ? parts.use(await startWriter({ ...writing, sealing: sealingData, onCrash: options.threads.onFatal }))
+    : writesHere({
+        ...writing,
+        ...own,
+        writing: connect(writers, FEW_OF_INDEX),
+        sealer: sealing.newSealer(),
+      });
+  const log = createLogWith(writer, { reading, logOrigin, sealed });
   const orUnavailable = <T extends object>(port: T) => guarded(port, recordsMessage, onFailure);
-  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading, held);
+  const tree = createTree(connect(TREE_CONNECTIONS), logOrigin, reading, held, sealed);
   const index = options.threads
-    ? parts.use(threadedIndex(connecting, held, clock, options.threads))
-    : indexHere({ database: connect(INDEX_CONNECTIONS), clock, random, nextId, held });
+    ? parts.use(threadedIndex(connecting, sealingData, held, clock, options.threads))
+    : indexHere({ database: connect(INDEX_CONNECTIONS), clock, random, nextId, held, sealing });
   const nodes = options.node && takingPart(options.node);
   function takingPart(node: Omit<NodeSelf, 'instance'>): Nodes {
     const instance = nextId();
@@ -135,14 +150,14 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     const database = connect(1, { answerMsMax: BEAT_MS_MAX });
     return new PostgresNodes({ database, self: { ...node, instance }, held, notifications, clock });
   }
-  const asking = connect(1, { answerMsMax: ALIVE_MS_MAX });
-  const working = connect(WORK_CONNECTIONS);
+  const [asking, working] = [connect(1, { answerMsMax: ALIVE_MS_MAX }), connect(WORK_CONNECTIONS)];
   const opened = parts.move();
   return {
     logOrigin,
     log,
     tree,
-    removal: removalOn(removalTables(reading, held), tree),
+    tenantKeys: createTenantKeyStore(reading, { ring, random }),
+    removal: removalOn(removalTables(reading, held, sealed), tree),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),
@@ -167,6 +182,23 @@ async function makeReady(database: Database, options: PostgresOptions): Promise<
   if (exposure !== undefined) options.onExposure?.(exposure);
 }
 
+function toldOf({ onTrouble, isDistributed }: PostgresOptions): Partial<DatabaseOptions> {
+  return {
+    ...(onTrouble === undefined ? {} : { onTrouble }),
+    ...(isDistributed === undefined ? {} : { isDistributed }),
+  };
+}
+
+async function openedSealing(
+  database: Database,
+  { openSealing }: Pick<PostgresOptions, 'openSealing'>,
+): Promise<SealingData> {
+  const sealing = (await openSealing?.(await ringKeysIn(database))) ?? NOTHING_SEALED;
+  const { ring } = sealing;
+  if (ring !== undefined) requireSettled(ring, await settleKeyring(database, ring.keys[0]!.id));
+  return sealing;
+}
+
 /** Checks each user that is needed to answer requests. */
 async function answersOf(database: Database): Promise<void> {
   await database.read(ALL_TENANTS, ANSWERS);
@@ -175,11 +207,12 @@ async function answersOf(database: Database): Promise<void> {
 
 function threadedIndex(
   connecting: LoginUrls & Pick<DatabaseOptions, 'isDistributed'>,
+  sealing: SealingData,
   held: HeldShares,
   clock: Clock,
   { onIndexTrouble: onTrouble }: ThreadsOptions,
 ): ReturnType<typeof indexInThreads> {
   const over = (connectionsMax: number) => ({ ...connecting, connectionsMax, answerMsMax: SEARCH_MS_MAX });
   const [making, searching] = [over(MAKING_CONNECTIONS), over(SEARCHING_CONNECTIONS)];
-  return indexInThreads({ making, searching, held, clock, onTrouble });
+  return indexInThreads({ making, searching, sealing, held, clock, onTrouble });
 }

@@ -4,6 +4,7 @@ import { ALL_CLAIMS } from '../conformance/all-claims.ts';
 import { placeAt } from '../../testing/postgres-claims.ts';
 import { raw } from '../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
+import { testRing } from '../../testing/sealed-store.ts';
 import { epochClaims } from '../conformance/epochs.ts';
 import { Database } from './connection/database.ts';
 import { migrate } from './schema/migrate.ts';
@@ -27,6 +28,15 @@ describe('PostgreSQL, by separate users', () => {
   for (const [claim, holds] of ALL_CLAIMS) {
     it(claim, async () => {
       await using place = placeAt(await server.createDatabase(migrated), { users: USERS });
+      await holds(place);
+    });
+  }
+});
+
+describe('PostgreSQL with all content sealed', () => {
+  for (const [claim, holds] of ALL_CLAIMS) {
+    it(claim, async () => {
+      await using place = placeAt(await server.createDatabase(migrated), { users: USERS, ring: testRing() });
       await holds(place);
     });
   }

@@ -2,6 +2,7 @@
 // only evidence, over one connection.
 
 import type { ComparedIndex } from '../event-index/store/compare.ts';
+import type { SealedRows } from '../sealing/sealed-rows.ts';
 import { Database, type OpenState, VERIFIER } from './connection/database.ts';
 import { LogEvents } from './event-index/log-events.ts';
 import { SegmentReads } from './event-index/segment-tables.ts';
@@ -31,7 +32,7 @@ export function verifiedState(database: Database): Promise<OpenState> {
 }
 
 /** The index as it is in that state. */
-export function comparedIndex(state: OpenState): ComparedIndex {
+export function comparedIndex(state: OpenState, sealed: SealedRows): ComparedIndex {
   const reads = readsIn(state);
-  return { store: new SegmentReads(reads), log: new LogEvents(reads) };
+  return { store: new SegmentReads(reads), log: new LogEvents(reads, undefined, sealed) };
 }

@@ -6,6 +6,7 @@ import { classificationIn } from './classification-column.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn, textOrNone } from './columns.ts';
 import { deletedIn, unitColumnsIn } from './punctured.ts';
 import { purgedIn, withoutRemoved } from './removed-rows.ts';
+import { SealedRows } from '../sealing/sealed-rows.ts';
 import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -17,6 +18,11 @@ const NO_BYTES = new Uint8Array(0);
 export class StoredEvents {
   /** Created on demand: it uses memory, and not every holder reads events. */
   #contents: StoredContents | undefined;
+  readonly #sealed: SealedRows;
+
+  constructor(sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
+  }
 
   /**
    * Reads rows with the columns that stored-content.ts checks, and `stream_id`. `notices` are the rows of the notices
@@ -25,7 +31,7 @@ export class StoredEvents {
   of(rows: readonly Row[], notices: readonly (Row | undefined)[]): StoredEvent[] {
     if (rows.length === 0) return [];
     const contents = (this.#contents ??= new StoredContents());
-    const left = withoutRemoved(rows, notices, contents);
+    const left = withoutRemoved(rows, notices, contents, this.#sealed);
     const faults = contents.faultsOf(left);
     return left.map((row, i) => eventIn(row, faults[i]));
   }

@@ -8,6 +8,7 @@ import { blobOf, numberOf, readOr } from './columns.ts';
 import { type Purge, purgeIn } from './purge-notice.ts';
 import { puncture, unitColumnsIn } from './punctured.ts';
 import { type Redaction, redactionIn } from './redaction-notice.ts';
+import type { SealedRows } from '../sealing/sealed-rows.ts';
 import { isWithin } from './spans.ts';
 import { type DeletedTags, hasContent, type StoredContents, withDeletedTags } from './stored-content.ts';
 
@@ -24,13 +25,14 @@ export function noticesNamedBy(rows: readonly Row[]): number[] {
   return [...named];
 }
 
-/** The same rows, without what the notices say is removed. `notices` are rows, too. */
+/** The same rows, opened, without what the notices say is removed. `notices` are rows, too. */
 export function withoutRemoved(
   rows: readonly Row[],
   notices: readonly (Row | undefined)[],
   contents: StoredContents,
+  sealed: SealedRows,
 ): readonly Row[] {
-  if (notices.length === 0) return rows;
+  if (notices.length === 0) return rows.map((row) => sealed.open(row));
   const purges = new Map<number, Purge>();
   const redactions = new Map<number, Redaction>();
   for (const row of notices) {
@@ -49,7 +51,8 @@ export function withoutRemoved(
       if (redaction?.index !== index || !isOf(row, redaction)) continue;
       for (const tag of redaction.tags) if (!tags.has(tag)) tags.set(tag, noticeIndex);
     }
-    return tags.size === 0 ? row : redactedRow(row, tags);
+    const opened = sealed.open(row);
+    return tags.size === 0 ? opened : redactedRow(opened, tags);
   });
 }
 
@@ -60,7 +63,7 @@ export function purgedIn(row: Row): Purged | undefined {
 
 function purgedRow(row: Row, { noticeIndex, purgedAtMs }: Purge): Row {
   const purged: Purged = { noticeIndex, purgedAtMs, isDeleted: !hasContent(row) };
-  const nothing = { content_id: null, text1: null, text2: null, seeds: null, closed: null };
+  const nothing = { content_id: null, key_id: null, text1: null, text2: null, seeds: null, closed: null };
   return { ...row, ...nothing, purged };
 }
 

@@ -15,6 +15,7 @@ import {
 import { fastLeafHash } from '../tree/leaf-hashes.ts';
 import { LATEST_MS } from '../../runtime/clock.ts';
 import { Commitments, SEEDS_BYTES, type TextBytes } from '../pool/commitments.ts';
+import { SEALED_COLUMNS, sealedFaultIn } from '../sealing/sealed-rows.ts';
 import { classificationIn } from './classification-column.ts';
 import { blobOf, numberOf, numberOrNone, readOr } from './columns.ts';
 import { deletedIn, shownUnits, unitColumnsIn } from './punctured.ts';
@@ -32,7 +33,7 @@ export function decidedBy(owner: string): string {
  * bigints: it would throw for a number that is too large, and so lose all of its rows.
  */
 export const CHECKED_COLUMNS = `leaf_index, classification, entry, leaf, root1, root2,
-  contents.id AS content_id, text1, text2, seeds, closed, expires_at_ms`;
+  contents.id AS content_id, text1, text2, seeds, closed, expires_at_ms, ${SEALED_COLUMNS.SQLite}`;
 
 /** The values of a row differ from what was written. */
 class RowFault extends Error {}
@@ -161,6 +162,9 @@ function requireForm(row: Row): void {
   readLink(blobOf(row, 'entry'), 0);
   for (const column of ['leaf', 'root1', 'root2']) requireBytes(row, column, HASH_BYTES);
   if (!hasContent(row)) return;
+  // Opened before, if it can be.
+  const sealedFault = sealedFaultIn(row);
+  if (sealedFault !== undefined) throw new RowFault(sealedFault);
   if (!textsIn(row).every((text) => isUtf8(text))) throw new RowFault('its content is not UTF-8');
   if (row['closed'] === null) requireBytes(row, 'seeds', SEEDS_BYTES);
   const expiresAtMs = numberOrNone(row, 'expires_at_ms') ?? 0;

@@ -3,7 +3,8 @@
 
 import type { AlteredEvent, OpenContent, StoredEvidence } from '../../streams/tree.ts';
 import { classificationIn } from './classification-column.ts';
-import { blobOf, numberOf } from './columns.ts';
+import { sealedFaultIn, type SealedRows } from '../sealing/sealed-rows.ts';
+import { blobOf, ColumnError, numberOf } from './columns.ts';
 import { deletedIn, saltsIn, unitColumnsIn } from './punctured.ts';
 import { purgedIn, withoutRemoved } from './removed-rows.ts';
 import { deletedTagsIn, hasContent, indexIn, type StoredContents, textsIn } from './stored-content.ts';
@@ -20,9 +21,10 @@ export function soundEvidenceIn(
   row: Row | undefined,
   notices: readonly (Row | undefined)[],
   contents: StoredContents,
+  sealed: SealedRows,
 ): StoredEvidence | AlteredEvent | undefined {
   if (row === undefined) return undefined;
-  const left = withoutRemoved([row], notices, contents)[0]!;
+  const left = withoutRemoved([row], notices, contents, sealed)[0]!;
   const [fault] = contents.faultsOf([left]);
   return fault === undefined ? evidenceOf(left) : { index: indexIn(row), fault };
 }
@@ -32,8 +34,9 @@ export function evidenceIn(
   rows: readonly Row[],
   notices: readonly (Row | undefined)[],
   contents: StoredContents,
+  sealed: SealedRows,
 ): StoredEvidence[] {
-  return withoutRemoved(rows, notices, contents).map(evidenceOf);
+  return withoutRemoved(rows, notices, contents, sealed).map(evidenceOf);
 }
 
 function evidenceOf(row: Row): StoredEvidence {
@@ -47,6 +50,8 @@ function evidenceOf(row: Row): StoredEvidence {
 }
 
 function contentIn(row: Row): OpenContent {
+  const sealedFault = sealedFaultIn(row);
+  if (sealedFault !== undefined) throw new ColumnError(sealedFault);
   const [one, two] = textsIn(row);
   const columns = unitColumnsIn(row);
   const content: OpenContent = {

@@ -13,6 +13,7 @@ import { openRunningJournal } from '../../testing/running-journal.ts';
 import { append, bytesOf, draftOf, now, NOW_MS, placedIn, request, STREAMS } from '../conformance/claims.ts';
 import { encodePool } from '../pool/append-message.ts';
 import { JOURNAL_FILE } from './connection/database.ts';
+import { NOTHING_SEALED } from '../sealing/sealing.ts';
 import { openSqliteStorage, type SqliteOptions } from './sqlite-storage.ts';
 import { threadsBeside } from '../../runtime/thread.ts';
 
@@ -251,7 +252,7 @@ test('large and small pools meet in one log, over both paths', async () => {
 
 test('a call that one thread forwards fails if the other one dies', async () => {
   const crashes: Error[] = [];
-  const nowhere = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
+  const nowhere = { directory: join(folder, 'nowhere'), logOrigin: 'x', sealing: NOTHING_SEALED };
   const { port1, port2 } = new MessageChannel();
   await using writer = startThread('writer-thread', nowhere, (error) => crashes.push(error));
   const refused = assert.rejects(writer.opened, /is not there any more/);
@@ -267,7 +268,7 @@ test('a call that one thread forwards fails if the other one dies', async () => 
 
 test('a thread that cannot open tells the waiting caller only', async () => {
   const crashes: Error[] = [];
-  const data = { directory: join(folder, 'nowhere'), logOrigin: 'x' };
+  const data = { directory: join(folder, 'nowhere'), logOrigin: 'x', sealing: NOTHING_SEALED };
   await using thread = startThread('writer-thread', data, (error) => crashes.push(error));
   await assert.rejects(thread.opened, /nowhere.* is not there any more/);
   await assert.rejects(thread.ask({ verb: 'Probe' }), /nowhere.* is not there any more/);

@@ -10,9 +10,17 @@ import { requireNotMoved } from '../files/moved-store.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
 import { removalOn } from '../removal.ts';
 import { olderKeyIn } from '../rows/older-key-row.ts';
+import {
+  NOTHING_SEALED,
+  type OpenSealing,
+  requireSettled,
+  type SealingData,
+  sealingWith,
+} from '../sealing/sealing.ts';
 import type { Storage } from '../storage.ts';
 import { callsHere } from '../../runtime/calls.ts';
 import { appendsBy } from '../pool/send-pools.ts';
+import type { RingData } from '../sealing/keyring.ts';
 import { openJournal, openJournalForReading } from './connection/database.ts';
 import { createEventIndex } from './event-index/event-index.ts';
 import { logOf, treeOn } from './log/journal-log.ts';
@@ -21,9 +29,10 @@ import { createKeyUseStore } from './records/key-uses.ts';
 import { takeLock } from './connection/lock.ts';
 import { LogTables } from './log/log-tables.ts';
 import { type OpenJournal, startLogThreads } from './threads/log-threads.ts';
-import { settleInstallation } from './connection/meta.ts';
+import { settleInstallation, settleKeyring } from './connection/meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { checksBy, RangeChecks } from './log/ranges.ts';
+import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
 import { TreeGrowth } from './tree/tree-growth.ts';
@@ -46,6 +55,8 @@ export interface SqliteOptions {
   readonly exclusive: boolean;
   /** Migrates an older schema, or refuses it; undefined: migrates if exclusive. Requires `exclusive`. */
   readonly mayMigrate?: boolean;
+  /** Told which keys of a keyring have sealed keys of tenants, it gives the keyring; undefined: nothing is sealed. */
+  readonly openSealing?: OpenSealing | undefined;
   /** Called when keys or tenants could not be written. */
   readonly onFailure?: (error: unknown) => void;
   /** Called for problems of the index only: the log is not affected. */
@@ -61,16 +72,24 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   if (options.exclusive) parts.use(takeLock(directory));
   requireNotMoved(directory);
   const nextId = createUlids(clock, random);
-  const logOrigin = settle(options, nextId);
+  const { logOrigin, ringKeys } = settle(options, nextId);
+  const sealing = (await options.openSealing?.(ringKeys)) ?? NOTHING_SEALED;
   const committer = new PoolCommitter(random);
+  if (sealing.ring !== undefined) settleRing(directory, sealing.ring);
   const journal = options.threads
-    ? startLogThreads({ directory, logOrigin, streams, onCrash: options.onFatal })
-    : openInProcess({ directory, logOrigin, streams, clock, nextId, random, committer });
+    ? startLogThreads({ directory, logOrigin, streams, sealing, onCrash: options.onFatal })
+    : openInProcess({ directory, logOrigin, streams, clock, nextId, random, committer }, sealing);
   parts.use(journal);
   const reading = parts.use(openJournalForReading(directory));
   const orUnavailable = <T extends object>(port: T) => guarded(port, recordsMessage, options.onFailure);
   const index = parts.use(
-    createEventIndex({ directory, logOrigin, clock, onTrouble: options.onIndexTrouble ?? (() => {}) }),
+    createEventIndex({
+      directory,
+      logOrigin,
+      sealing,
+      clock,
+      onTrouble: options.onIndexTrouble ?? (() => {}),
+    }),
   );
   const work = parts.use(openWork(options));
   await Promise.all([journal.opened, work.opened]).catch(rethrowAsStartError);
@@ -86,18 +105,19 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
         countContents: journal.log.countContents,
         purge: journal.log.purge,
         deleteContents: journal.owner.deleteContents,
+        redactions: journal.log.redactions,
+        punctureContents: journal.owner.punctureContents,
+        eraseTraces: () => eraseTraces(journal.owner.emptyWriteAheadLogs, clock),
         nowMs: async () => undefined,
         dueStreams: journal.log.dueStreams,
         expirySpan: journal.log.expirySpan,
         expired: journal.log.expired,
         markPurged: journal.owner.markPurged,
         reclaimSpace: () => journal.owner.reclaimSpace(),
-        redactions: journal.log.redactions,
-        punctureContents: journal.owner.punctureContents,
-        eraseTraces: () => eraseTraces(journal.owner.emptyWriteAheadLogs, clock),
       },
       tree,
     ),
+    tenantKeys: createTenantKeyStore(reading, journal.owner),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, journal.owner, random)),
     keyUses: orUnavailable(createKeyUseStore(reading, journal.owner)),
@@ -126,16 +146,26 @@ async function eraseTraces(empty: () => Promise<boolean>, clock: Clock): Promise
   }
 }
 
-function settle(options: SqliteOptions, nextId: () => string): string {
+function settle(
+  options: SqliteOptions,
+  nextId: () => string,
+): { readonly logOrigin: string; readonly ringKeys: readonly string[] } {
   const { directory, logOrigin, exclusive, mayMigrate = exclusive } = options;
   using db = openJournal(directory, { mayMigrate });
   try {
-    return settleInstallation(db, { logOrigin, nextId }).logOrigin;
+    const installation = settleInstallation(db, { logOrigin, nextId });
+    return { logOrigin: installation.logOrigin, ringKeys: ringKeysIn(db) };
   } catch (error) {
     if (error instanceof StartError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new StartError(`cannot read ${db.location() ?? directory}: ${why}`, { cause: error });
   }
+}
+
+/** The keyring with which the store was begun. */
+function settleRing(directory: string, ring: RingData): void {
+  using db = openJournal(directory, { mayCreate: false });
+  requireSettled(ring, settleKeyring(db, ring.keys[0]!.id));
 }
 
 /** An error that comes from a thread has its name and its message, but not its class. */
@@ -144,22 +174,25 @@ function rethrowAsStartError(error: unknown): never {
 }
 
 /** Runs everything in this thread. */
-function openInProcess(options: JournalOwnerOptions): OpenJournal {
+function openInProcess(options: JournalOwnerOptions, data: SealingData): OpenJournal {
   const { directory, logOrigin } = options;
-  const writing = new JournalOwner(options);
+  const sealing = sealingWith(data);
+  const { ring, rows } = sealing;
+  const writing = new JournalOwner({ ...options, ring, sealed: rows, sealer: sealing.newSealer() });
   const reading = openJournalForReading(directory);
   const owner = callsHere(writing);
-  const ranges = callsHere(new RangeChecks(reading, logOrigin));
+  const ranges = callsHere(new RangeChecks(reading, logOrigin, rows));
   return {
     opened: Promise.resolve(),
     owner,
     append: appendsBy((pool) => owner.append(pool)),
-    log: callsHere(new LogTables(reading, logOrigin)),
-    trees: callsHere(new TreeReads(reading, logOrigin)),
+    log: callsHere(new LogTables(reading, logOrigin, rows)),
+    trees: callsHere(new TreeReads(reading, logOrigin, rows)),
     growth: callsHere(new TreeGrowth(reading, logOrigin)),
     checkRange: checksBy(async () => ranges),
     async [Symbol.asyncDispose]() {
       reading.close();
+      sealing[Symbol.dispose]();
       writing[Symbol.dispose]();
     },
   };

@@ -9,6 +9,10 @@ import { openRunningJournal } from '../../testing/running-journal.ts';
 import { ALL_CLAIMS } from '../conformance/all-claims.ts';
 import { type LogRow, type TestInstallation, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../pool/commitments.ts';
+import type { RingData } from '../sealing/keyring.ts';
+import { SEALED_COLUMNS } from '../sealing/sealed-rows.ts';
+import { sealingWith } from '../sealing/sealing.ts';
+import { sealingBy, testRing, TextsBeside } from '../../testing/sealed-store.ts';
 import { watched } from '../conformance/watched.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
@@ -18,9 +22,11 @@ after(() => rmSync(folder, { recursive: true }));
 /** The kinds of messages and answers. */
 const seen = { inProcess: new Set<string>(), withThreads: new Set<string>() };
 
-function placeFor(threads: boolean): TestInstallation {
+function placeFor(threads: boolean, ring?: RingData): TestInstallation {
   const directory = mkdtempSync(join(folder, 'data-'));
   const raw = () => openRunningJournal(directory);
+  const opening = sealingWith({ ring, sealed: 0 });
+  const beside = new TextsBeside();
   return {
     async open(streams) {
       const storage = await openSqliteStorage({
@@ -31,6 +37,7 @@ function placeFor(threads: boolean): TestInstallation {
         random: createSystemRandom(),
         threads,
         exclusive: threads,
+        openSealing: ring && sealingBy(ring),
         onFatal: (error) => {
           throw error;
         },
@@ -41,11 +48,12 @@ function placeFor(threads: boolean): TestInstallation {
       using db = raw();
       return db
         .prepare(
-          `SELECT leaf_index, entry, leaf, root1, root2, text1, text2, seeds FROM entries JOIN contents USING (id)
+          `SELECT leaf_index, entry, leaf, root1, root2, text1, text2, seeds, ${SEALED_COLUMNS.SQLite} FROM entries JOIN contents USING (id)
            WHERE tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?) ORDER BY leaf_index`,
         )
         .all(tenant)
-        .map((row): LogRow => {
+        .map((stored): LogRow => {
+          const row = opening.rows.open(stored);
           const bytes = (column: string) => row[column] as Uint8Array;
           return {
             index: Number(row['leaf_index']),
@@ -85,7 +93,8 @@ function placeFor(threads: boolean): TestInstallation {
            AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?)`,
       ).run(index, noticeIndex, tenant);
     },
-    async alterContent(tenant, index, text) {
+    async alterContent(tenant, index, wanted) {
+      const text = ring === undefined ? wanted : beside.of(tenant, index, wanted);
       using db = raw();
       db.prepare(
         `UPDATE contents SET text2 = CAST(? AS BLOB) WHERE id = (SELECT id FROM entries JOIN tenants USING (tenant)
@@ -137,6 +146,10 @@ const DECIDED_BY_THE_WRITER = new Set([
 
 describe('SQLite in process', () => {
   for (const [claim, holds] of ALL_CLAIMS) it(claim, () => holds(placeFor(false)));
+});
+
+describe('SQLite with all content sealed', () => {
+  for (const [claim, holds] of ALL_CLAIMS) it(claim, () => holds(placeFor(false, testRing())));
 });
 
 describe('SQLite with threads', () => {

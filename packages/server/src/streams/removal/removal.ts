@@ -18,6 +18,13 @@ export interface Deletion extends IndexSpan {
   readonly noticeIndex: number;
 }
 
+/** An event of which a notice says that single units are removed. */
+export interface RedactedEvent {
+  /** Of the event, in the tenant's sequence. */
+  readonly index: number;
+  readonly noticeIndex: number;
+}
+
 /** Consecutive events of one decision whose content has expired. */
 export interface ExpiredRun extends IndexSpan {
   /** What has decided their retention (policies/decided-by.ts); undefined: the tenant's settings. */
@@ -37,13 +44,6 @@ export interface DuePortion {
   readonly due: readonly DueStream[];
   /** Where the next portion begins; undefined: nothing is left. A stream may be in several portions. */
   readonly next: string | undefined;
-}
-
-/** An event of which a notice says that single units are removed. */
-export interface RedactedEvent {
-  /** Of the event, in the tenant's sequence. */
-  readonly index: number;
-  readonly noticeIndex: number;
 }
 
 export interface RemovalStore {

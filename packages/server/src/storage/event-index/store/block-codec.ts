@@ -1,5 +1,6 @@
-// A block as it is stored: compressed, and encrypted where it holds content that must not lie in the clear. An encrypted block is
-// bound to its place: one that was put elsewhere does not open.
+// A block as it is stored: compressed, and encrypted where it holds content that must not lie in the clear. Once the tenant has a
+// key under the keyring, all blocks are: facts of sealed events are in every section. An encrypted block is bound to its
+// place: one that was put elsewhere does not open.
 
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
@@ -26,29 +27,36 @@ export interface BlockPlace {
   readonly section: Section | undefined;
 }
 
-export type EncryptedSection = 'Confidential' | 'Secret';
+/** Blocks begin with these bytes where they are in the clear; a nonce never does. */
+const IN_THE_CLEAR = Buffer.from('28b52ffd', 'hex');
 
-/** Undefined where the blocks of a section are stored in the clear. */
-export function encryptedSection(section: Section | undefined): EncryptedSection | undefined {
-  return section === 'Confidential' || section === 'Secret' ? section : undefined;
+/** Whether the blocks of a section are encrypted for every tenant. */
+export function isAlwaysEncrypted(section: Section | undefined): boolean {
+  return section === 'Confidential' || section === 'Secret';
 }
 
 /** The keys of one tenant. */
 export class BlockKeys {
-  readonly #secret: Uint8Array;
-  readonly #keys = new Map<EncryptedSection, Buffer>();
+  readonly #secrets: readonly Uint8Array[];
+  readonly #keys = new Map<string, readonly Buffer[]>();
+  /** Every block is encrypted. */
+  readonly isWhole: boolean;
 
-  constructor(secret: Uint8Array) {
-    this.#secret = secret;
+  /** `sealed` is made of the key of the tenant under the keyring; undefined: it has none. */
+  constructor(own: Uint8Array, sealed?: Uint8Array) {
+    this.#secrets = sealed === undefined ? [own] : [sealed, own];
+    this.isWhole = sealed !== undefined;
   }
 
-  keyOf(section: EncryptedSection): Buffer {
-    let key = this.#keys.get(section);
-    if (key === undefined) {
-      key = createHmac('sha256', this.#secret).update(`index of ${section}`).digest();
-      this.#keys.set(section, key);
+  /** The first encrypts; what was encrypted before the tenant had that one opens with the other. */
+  keysOf(section: Section | undefined): readonly Buffer[] {
+    const name = section ?? 'the rest';
+    let keys = this.#keys.get(name);
+    if (keys === undefined) {
+      keys = this.#secrets.map((secret) => createHmac('sha256', secret).update(`index of ${name}`).digest());
+      this.#keys.set(name, keys);
     }
-    return key;
+    return keys;
   }
 }
 
@@ -60,10 +68,9 @@ export interface Encryption {
 
 export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: Encryption): Buffer {
   const compressed = zstdCompressSync(raw, COMPRESSION);
-  const encrypted = encryptedSection(place.section);
-  if (encrypted === undefined) return compressed;
-  const nonce = random.bytes(NONCE_BYTES);
-  const cipher = createCipheriv(CIPHER, keys.keyOf(encrypted), nonce);
+  if (!keys.isWhole && !isAlwaysEncrypted(place.section)) return compressed;
+  const nonce = nonceFrom(random);
+  const cipher = createCipheriv(CIPHER, keys.keysOf(place.section)[0]!, nonce);
   cipher.setAAD(boundTo(place));
   const body = Buffer.concat([cipher.update(compressed), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
@@ -71,14 +78,31 @@ export function encodeBlock(raw: Buffer, place: BlockPlace, { keys, random }: En
 
 /** Throws for a block that is damaged, or was made for another place. */
 export function decodeBlock(stored: Buffer, place: BlockPlace, keys: BlockKeys): Buffer {
-  const encrypted = encryptedSection(place.section);
-  if (encrypted === undefined) return zstdDecompressSync(stored, DECOMPRESSION);
+  const isClear = stored.subarray(0, IN_THE_CLEAR.length).equals(IN_THE_CLEAR);
+  if (isClear && !isAlwaysEncrypted(place.section)) return zstdDecompressSync(stored, DECOMPRESSION);
+  const [first, ...others] = keys.keysOf(place.section);
+  return zstdDecompressSync(decrypted(stored, place, first!, others), DECOMPRESSION);
+}
+
+function decrypted(stored: Buffer, place: BlockPlace, key: Buffer, others: readonly Buffer[]): Buffer {
   const bodyAt = NONCE_BYTES + TAG_BYTES;
-  const decipher = createDecipheriv(CIPHER, keys.keyOf(encrypted), stored.subarray(0, NONCE_BYTES));
+  const decipher = createDecipheriv(CIPHER, key, stored.subarray(0, NONCE_BYTES));
   decipher.setAAD(boundTo(place));
   decipher.setAuthTag(stored.subarray(NONCE_BYTES, bodyAt));
-  const compressed = Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]);
-  return zstdDecompressSync(compressed, DECOMPRESSION);
+  const [next, ...rest] = others;
+  try {
+    return Buffer.concat([decipher.update(stored.subarray(bodyAt)), decipher.final()]);
+  } catch (error) {
+    if (next === undefined) throw error;
+    return decrypted(stored, place, next, rest);
+  }
+}
+
+function nonceFrom(random: Random): Uint8Array {
+  for (;;) {
+    const nonce = random.bytes(NONCE_BYTES);
+    if (!IN_THE_CLEAR.equals(nonce.subarray(0, IN_THE_CLEAR.length))) return nonce;
+  }
 }
 
 function boundTo({ tenant, segment, block, section }: BlockPlace): Buffer {

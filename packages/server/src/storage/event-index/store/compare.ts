@@ -21,7 +21,7 @@ import type { IndexedLog, SegmentStore, StoredSegments } from './segment-store.t
 
 export interface CompareParts {
   readonly store: Pick<SegmentStore, 'get'>;
-  readonly log: Pick<IndexedLog, 'between' | 'secret'>;
+  readonly log: Pick<IndexedLog, 'between' | 'secrets'>;
   /** Lets others have their turn; throws when it must stop. */
   readonly pause?: (() => Promise<void>) | undefined;
 }
@@ -39,7 +39,7 @@ export async function faultOfSegment(
   listed: ListedSegment,
   { store, log, pause = pauseForOthers }: CompareParts,
 ): Promise<IndexFault | undefined> {
-  const keys = new BlockKeys(await log.secret(tenant));
+  const keys = new BlockKeys(...(await log.secrets(tenant)));
   const range = { tenant, ...listed };
   const comparison = new Comparison(tenant, listed.id, store, keys);
   try {
@@ -108,7 +108,7 @@ export async function removedSince(
 /** What is needed for all segments of a tenant. */
 export interface ComparedIndex {
   readonly store: StoredSegments;
-  readonly log: Pick<IndexedLog, 'between' | 'secret' | 'leaves' | 'removedSince'>;
+  readonly log: Pick<IndexedLog, 'between' | 'secrets' | 'leaves' | 'removedSince'>;
 }
 
 /** Blocks as they are made, compared with those that are stored, some at a time. */

@@ -17,9 +17,9 @@ test('a tenant that is searched again is not asked for what is known of it, unti
   const asked: string[] = [];
   const searches = new Searches(store, {
     ...log,
-    secret(tenant) {
+    secrets(tenant) {
       asked.push(tenant);
-      return log.secret(tenant);
+      return log.secrets(tenant);
     },
   });
   const search = (tenant: string) => searches.find(tenant, questionOf({ rowsMax: 1 }), 0, never);

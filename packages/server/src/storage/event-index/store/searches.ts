@@ -26,7 +26,8 @@ const TAIL_BYTES = 4 * 1024 * 1024;
 const TENANTS_MAX = 1000;
 
 interface KnownTenant {
-  readonly keys: BlockKeys;
+  /** Known once its segments are. */
+  keys: BlockKeys | undefined;
   /** Those of its segments that are of the log that is there. */
   ownSegments: ReadonlySet<number>;
 }
@@ -113,10 +114,10 @@ export class Searches {
 
   async #open(tenant: TenantId, all: readonly ListedSegment[]): Promise<Segment[]> {
     if (all.length === 0) return [];
-    const known = await this.#knownOf(tenant);
+    const known = this.#knownOf(tenant);
     const own = await this.#ofThisLog(tenant, all, known);
     return Promise.all(
-      own.map((listed) => openSegment(tenant, listed, this.#cache.blocksOf(tenant, listed.id, known.keys))),
+      own.map((listed) => openSegment(tenant, listed, this.#cache.blocksOf(tenant, listed.id, known.keys!))),
     );
   }
 
@@ -128,15 +129,17 @@ export class Searches {
   ): Promise<readonly ListedSegment[]> {
     if (listed.every(({ id }) => known.ownSegments.has(id))) return listed;
     const own = await ofThisLog(tenant, listed, this.#log);
+    // The tenant may have got a key meanwhile.
+    known.keys = new BlockKeys(...(await this.#log.secrets(tenant)));
     // Those that are not listed any more are forgotten.
     known.ownSegments = new Set(own.length === listed.length ? own.map(({ id }) => id) : []);
     return own;
   }
 
-  async #knownOf(tenant: TenantId): Promise<KnownTenant> {
+  #knownOf(tenant: TenantId): KnownTenant {
     let known = this.#known.get(tenant);
     if (known === undefined) {
-      known = { keys: new BlockKeys(await this.#log.secret(tenant)), ownSegments: new Set() };
+      known = { keys: undefined, ownSegments: new Set() };
       this.#known.keep(tenant, known);
     }
     return known;

@@ -186,9 +186,10 @@ export class SegmentMaker {
     end: number,
     setAside: SetAside[],
   ): Promise<ListedSegment> {
-    const keys = new BlockKeys(await this.#parts.log.secret(tenant));
     const range = { tenant, firstIndex, docs: end - firstIndex };
     const { builder, docs, lastLeaf } = await readPiece(range, this.#writer.source(tenant, setAside));
+    // After the events: where one is sealed, there is a key by now.
+    const keys = new BlockKeys(...(await this.#parts.log.secrets(tenant)));
     const id = await this.#writer.put(tenant, keys, async ({ take }) => builder.write(take, docs));
     return { id, firstIndex, docs, lastLeaf: Buffer.from(lastLeaf).toString('hex') };
   }
@@ -228,7 +229,7 @@ export class SegmentMaker {
 
   async #merged(tenant: TenantId, group: readonly ListedSegment[]): Promise<ListedSegment> {
     const { store, log } = this.#parts;
-    const keys = new BlockKeys(await log.secret(tenant));
+    const keys = new BlockKeys(...(await log.secrets(tenant)));
     const segments = await Promise.all(group.map((listed) => openUncached(tenant, listed, store, keys)));
     const id = await this.#writer.put(tenant, keys, (output) =>
       mergeSegments(segments, output.take, this.#writer.pausing(output)),

@@ -89,6 +89,6 @@ export interface IndexedLog {
   stored(tenant: TenantId, indexes: readonly number[]): Awaitable<ReadTogether<StoredEvent>>;
   /** The leaves of events, in this order; one that is not there is undefined. */
   leaves(tenant: TenantId, indexes: readonly number[]): Awaitable<readonly (Uint8Array | undefined)[]>;
-  /** The tenant's own. */
-  secret(tenant: TenantId): Awaitable<Uint8Array>;
+  /** The tenant's own, and what is made of its key under the keyring, if it has one. */
+  secrets(tenant: TenantId): Awaitable<readonly [own: Uint8Array, sealed?: Uint8Array]>;
 }

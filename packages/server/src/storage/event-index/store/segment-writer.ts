@@ -53,7 +53,7 @@ export class SegmentWriter {
 
   /** The same events as they are in the log now. */
   async madeAgain(tenant: TenantId, listed: ListedSegment): Promise<ListedSegment> {
-    const keys = new BlockKeys(await this.#parts.log.secret(tenant));
+    const keys = new BlockKeys(...(await this.#parts.log.secrets(tenant)));
     const id = await this.put(tenant, keys, (output) =>
       makeSegment({ tenant, ...listed }, this.source(tenant, []), output.take, {
         pause: this.pausing(output),

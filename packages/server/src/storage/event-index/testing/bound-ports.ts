@@ -23,7 +23,7 @@ export function boundLog(log: IndexedLog, between: IndexedLog['between']): Index
     events: (...asked) => log.events(...asked),
     stored: (...asked) => log.stored(...asked),
     leaves: (...asked) => log.leaves(...asked),
-    secret: (tenant) => log.secret(tenant),
+    secrets: (tenant) => log.secrets(tenant),
     removedSince: (...asked) => log.removedSince(...asked),
     between,
   };

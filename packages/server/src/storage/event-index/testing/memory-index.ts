@@ -44,7 +44,7 @@ export class MemoryLog {
       }),
       leaves: (_tenant, indexes) =>
         indexes.map((index) => (index < events.length ? leafOf(index) : undefined)),
-      secret: () => SECRET,
+      secrets: () => [SECRET],
     };
   }
 }

@@ -68,7 +68,7 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
           (await log.between(...asked)).map((each) =>
             each.index === 4 ? { ...each, event: change(each.event) as typeof each.event } : each,
           );
-        const keys = new BlockKeys(await log.secret('acme'));
+        const keys = new BlockKeys(...(await log.secrets('acme')));
         const random = createSystemRandom();
         const output = new SegmentOutput('acme', await store.newSegment(), { store, keys, random });
         const range = { tenant: 'acme', ...listed! };

@@ -83,7 +83,7 @@ export class AppendAtOnce {
     this.#parts.heads.forget(tenants);
   }
 
-  /** Undefined, and nothing is sent, if a log is shared with other writers, or its head, a partition or a decision is unknown here. */
+  /** Undefined, and nothing is sent, if a log is shared with other writers, or its head, a partition, a decision or a data key is unknown here. */
   send(open: readonly Numbered[], { commitments, now }: Given): SentPool | undefined {
     const { pipeline, heads, months, decisions, writing } = this.#parts;
     const tenants = tenantsOf(open);
@@ -95,7 +95,8 @@ export class AppendAtOnce {
     const decided = new Map<number, AppendOutcome>();
     for (const { request, place, firstRow } of open)
       decided.set(place, writer.append(request, { commitments, firstRow, now }));
-    if (!months.hasAll(tables.rows.months) || !tables.rows.decisions.areKnown) return undefined;
+    const { rows: own } = tables;
+    if (!months.hasAll(own.months) || !own.decisions.areKnown || own.missingKeys.length > 0) return undefined;
     const values = tables.rows.valuesAtOnce(remembered.heads.values());
     const scope = { role: 'Writer', tenants } as const;
     const rows =

@@ -24,6 +24,8 @@ import { ShortenedLog, TenantFault } from '../../pool/tenant-fault.ts';
 import { AgedStreams } from './aged-streams.ts';
 import { AppendAtOnce, canBeAtOnce, type Given, type Numbered, tenantsOf } from './append-at-once.ts';
 import { ContentMonths } from '../schema/content-months.ts';
+import type { Keyring } from '../../sealing/keyring.ts';
+import { PoolKeys } from './pool-keys.ts';
 import { KnownDecisions } from './decisions.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { beginEpoch } from './epoch-writer.ts';
@@ -40,6 +42,8 @@ export interface JournalOptions extends StreamWriterOptions {
   readonly logOrigin: string;
   readonly clock: Clock;
   readonly random: Random;
+  /** Undefined: there is nothing to seal with. */
+  readonly ring?: Keyring | undefined;
   /** The logs whose streams are sealed at their age; undefined: all. */
   readonly held?: HeldShares;
 }
@@ -65,6 +69,7 @@ export class Journal {
   readonly #turns = new KeyedQueue();
   readonly #atOnce: AppendAtOnce;
   readonly #locked: LockedCommits;
+  readonly #keys: PoolKeys | undefined;
 
   constructor(database: Database, options: JournalOptions) {
     this.#database = database;
@@ -72,7 +77,10 @@ export class Journal {
     this.#heads = new Heads(options.logOrigin);
     this.#months = new ContentMonths(database);
     const own = { heads: this.#heads, months: this.#months, decisions: this.#decisions, turns: this.#turns };
-    const parts = { ...own, pipeline: new Pipeline(database), writing: options };
+    const { ring, sealer } = options;
+    const keys = ring && sealer && new PoolKeys(database, { ...options, ring, sealer });
+    const parts = { ...own, keys, pipeline: new Pipeline(database), writing: options };
+    this.#keys = keys;
     this.#atOnce = new AppendAtOnce({ ...parts, clock: options.clock });
     this.#locked = new LockedCommits({ ...parts, database, onFailure: () => this.#forget() });
     this.#agedStreams = new AgedStreams(database, options.held ?? HeldShares.all());
@@ -299,6 +307,7 @@ export class Journal {
     this.#heads.forget();
     this.#months.forget();
     this.#decisions.forget();
+    this.#keys?.forget();
   }
 }
 

@@ -8,6 +8,8 @@ import { PoolWriter } from '../../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
 import { type ContentMonths, MissingMonths } from '../schema/content-months.ts';
 import { type Database, isLockNotAvailable, type Transaction } from '../connection/database.ts';
+import { MissingKeys } from '../../sealing/pool-sealer.ts';
+import type { PoolKeys } from './pool-keys.ts';
 import type { KnownDecisions } from './decisions.ts';
 import type { Heads, LockedHeads } from './heads.ts';
 import type { Pipeline } from '../connection/pipeline.ts';
@@ -36,6 +38,8 @@ export interface LockedCommitsParts {
   readonly pipeline: Pipeline;
   readonly months: ContentMonths;
   readonly decisions: KnownDecisions;
+  /** Undefined: nothing is sealed. */
+  readonly keys: PoolKeys | undefined;
   readonly writing: StreamWriterOptions;
   /** Called when a commit has failed: cached facts about the database may be wrong. */
   readonly onFailure: () => void;
@@ -43,8 +47,8 @@ export interface LockedCommitsParts {
 
 /** The longest single wait for a log. */
 const WAITED_MS_MAX = 2000;
-/** A failed commit beside it clears the known partitions; that rarely happens twice in a row. */
-const ATTEMPTS_MAX = 3;
+/** A partition, keys, and both again: a failed commit beside it clears what is known; that rarely happens twice in a row. */
+const ATTEMPTS_MAX = 5;
 
 export class LockedCommits {
   readonly #parts: LockedCommitsParts;
@@ -82,14 +86,16 @@ export class LockedCommits {
     }
   }
 
-  /** If a partition is missing, the transaction is rolled back and restarted once the partition exists. */
+  /** If a partition or a key is missing, the transaction is rolled back and restarted once that exists. */
   async #commit<T>(scope: TransactionScope, work: Work<T>, waitMs?: number): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(scope, work, waitMs);
       } catch (error) {
-        if (!(error instanceof MissingMonths) || attempt === ATTEMPTS_MAX) throw error;
-        await this.#parts.months.ensure(error.months);
+        if (attempt === ATTEMPTS_MAX) throw error;
+        if (error instanceof MissingMonths) await this.#parts.months.ensure(error.months);
+        else if (error instanceof MissingKeys) await this.#parts.keys!.provide(error.months);
+        else throw error;
       }
     }
   }
@@ -99,16 +105,20 @@ export class LockedCommits {
     work: Work<T>,
     waitMs?: number,
   ): Promise<T> {
-    const { database, heads, months, decisions, writing, onFailure } = this.#parts;
+    const { database, heads, months, decisions, keys, writing, onFailure } = this.#parts;
     let locked: LockedHeads | undefined;
     let written: PostgresPoolTables | undefined;
     try {
       const result = await database.inTransaction({ role: 'Writer', tenants }, async (transaction) => {
         locked = await heads.lock(transaction, tenants, waitMs);
         const tables = (written = new PostgresPoolTables(locked, decisions));
-        await tables.load(transaction, wanted, steadyNowMs);
+        await Promise.all([
+          tables.load(transaction, wanted, steadyNowMs),
+          keys?.confirm(transaction, [...locked.heads.keys()]),
+        ]);
         const done = await work(new PoolWriter(tables, writing), transaction, tables, locked);
         if (!months.hasAll(tables.rows.months)) throw new MissingMonths(tables.rows.months);
+        if (tables.rows.missingKeys.length > 0) throw new MissingKeys(tables.rows.missingKeys);
         await tables.write(transaction);
         return done;
       });
@@ -118,7 +128,8 @@ export class LockedCommits {
         if (head.nextIndex > from.nextIndex) heads.reached(tenant, head.nextIndex);
       return result;
     } catch (error) {
-      if (!isLockNotAvailable(error) && !(error instanceof MissingMonths)) onFailure();
+      const isExpected = error instanceof MissingMonths || error instanceof MissingKeys;
+      if (!isLockNotAvailable(error) && !isExpected) onFailure();
       throw error;
     }
   }

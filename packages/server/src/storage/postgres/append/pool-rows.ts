@@ -6,7 +6,8 @@ import type { DraftOutcome, Once } from '../../../streams/log.ts';
 import type { Head } from '../../pool/head.ts';
 import { encodeOutcomes } from '../../pool/outcomes.ts';
 import type { NewEntry, NewStream } from '../../pool/pool-tables.ts';
-import { contentMonthOf } from '../schema/content-month.ts';
+import type { MissingKey } from '../../sealing/pool-sealer.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 import { bigints, byteas, integers, smallints, texts } from '../connection/binary-arrays.ts';
 import { statement, type Transaction, type Value } from '../connection/database.ts';
 import { type KnownDecisions, PooledDecisions } from './decisions.ts';
@@ -46,6 +47,7 @@ const ENTRY_COLUMNS: readonly Encode[] = [
   integers,
   integers,
   bigints,
+  texts,
 ];
 const STREAM_COLUMNS: readonly Encode[] = [texts, bigints, texts, bigints];
 const USED_KEY_COLUMNS: readonly Encode[] = [texts, texts, texts, byteas, smallints, bigints, texts, byteas];
@@ -60,6 +62,8 @@ export class PoolRows {
   readonly #streams = columnsFor(STREAM_COLUMNS);
   readonly #usedKeys = columnsFor(USED_KEY_COLUMNS);
   readonly decisions: PooledDecisions;
+  /** What keys were missing for: nothing may be written then. */
+  readonly missingKeys: MissingKey[] = [];
 
   constructor(known: KnownDecisions) {
     this.decisions = new PooledDecisions(known);
@@ -77,25 +81,29 @@ export class PoolRows {
 
   /** All bytes are copied. */
   putEntry({ tenantId }: Head, added: NewEntry): void {
-    const { index, expiresAtMs, entry, leaf, draft, commitments } = added;
-    const { classification, sentFingerprint, decidedBy, texts: own } = draft;
-    const { root1, root2, seeds } = commitments;
+    const { index, expiresAtMs, entry, leaf, draft, roots, content } = added;
+    const { classification, sentFingerprint, decidedBy } = draft;
+    const { text1, text2, seeds, keyId = null } = content;
+    if (content.missing !== undefined) this.missingKeys.push(content.missing);
     const sent = sentFingerprint?.length ?? 0;
-    const at = this.#reserve(REST_AT + sent + own[0].length + own[1].length);
+    const at = this.#reserve(REST_AT + sent + text1.length + text2.length);
     const bytes = this.#bytes;
     bytes.set(entry, at);
     bytes.set(leaf, at + LEAF_AT);
-    bytes.set(root1, at + ROOT1_AT);
-    bytes.set(root2, at + ROOT2_AT);
+    bytes.set(roots.root1, at + ROOT1_AT);
+    bytes.set(roots.root2, at + ROOT2_AT);
+    // Of a sealed content there are none: what the buffer held before is no secret's place.
+    bytes.fill(0, at + SEEDS_AT, at + REST_AT);
     bytes.set(seeds, at + SEEDS_AT);
     if (sentFingerprint !== undefined) bytes.set(sentFingerprint, at + REST_AT);
-    bytes.set(own[0], at + REST_AT + sent);
-    bytes.set(own[1], at + REST_AT + sent + own[0].length);
+    bytes.set(text1, at + REST_AT + sent);
+    bytes.set(text2, at + REST_AT + sent + text1.length);
     const month = contentMonthOf(expiresAtMs);
     // SQL counts bytes from 1.
-    const places = [at + 1, sent, own[0].length, own[1].length];
+    const places = [at + 1, sent, text1.length, text2.length];
     const decision = decidedBy === undefined ? null : this.decisions.put(tenantId, decidedBy);
-    put(this.#entries, [tenantId, index, classification, month, expiresAtMs ?? null, ...places, decision]);
+    const rest = [...places, decision, keyId];
+    put(this.#entries, [tenantId, index, classification, month, expiresAtMs ?? null, ...rest]);
   }
 
   putStream({ tenantId }: Head, { firstIndex, streamId, createdAtMs }: NewStream): void {

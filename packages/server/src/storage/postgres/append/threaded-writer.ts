@@ -18,8 +18,8 @@ export interface ThreadedWriterParts extends Omit<WriterData, 'areDivided'> {
 }
 
 export async function startWriter(parts: ThreadedWriterParts): Promise<LogWriter & AsyncDisposable> {
-  const { connecting, logOrigin, streams, held, onCrash } = parts;
-  const data: WriterData = { connecting, logOrigin, streams, areDivided: held.areDivided };
+  const { connecting, logOrigin, streams, sealing, held, onCrash } = parts;
+  const data: WriterData = { connecting, logOrigin, streams, sealing, areDivided: held.areDivided };
   const thread = startThread<CallMessage>('writer-thread', data, onCrash);
   await thread.opened;
   const shares = callsTo<HeldShares>(thread, 'held');

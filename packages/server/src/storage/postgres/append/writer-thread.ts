@@ -11,6 +11,7 @@ import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
 import { PoolCommitter } from '../../pool/pool-commitments.ts';
 import type { HeldPool } from '../../pool/send-pools.ts';
+import { type SealingData, sealingWith } from '../../sealing/sealing.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
 import { Journal } from './journal.ts';
@@ -19,6 +20,7 @@ export interface WriterData {
   readonly connecting: Omit<DatabaseOptions, 'onTrouble'>;
   readonly logOrigin: string;
   readonly streams: StreamLimits;
+  readonly sealing: SealingData;
   /** Nodes divide the logs: this node has none until it is told. */
   readonly areDivided: boolean;
 }
@@ -26,14 +28,18 @@ export interface WriterData {
 /** Grows on demand. */
 const DECIDED_BYTES = 4096;
 
-const { connecting, logOrigin, streams, areDivided } = workerData as WriterData;
+const { connecting, logOrigin, streams, sealing: data, areDivided } = workerData as WriterData;
 const clock = systemClock;
 const random = createSystemRandom();
 const nextId = createUlids(clock, random);
 const committer = new PoolCommitter(random);
 const database = new Database(connecting);
 const held = areDivided ? HeldShares.none(() => clock.monotonicNs()) : HeldShares.all();
-const journal = new Journal(database, { logOrigin, streams, clock, random, nextId, held, committer });
+const sealing = sealingWith(data);
+const { ring } = sealing;
+const sealer = sealing.newSealer();
+const own = { clock, random, nextId, held, committer, ring, sealer };
+const journal = new Journal(database, { logOrigin, streams, ...own });
 
 /** Pools that partly wait for locked logs, until all of their requests are decided. */
 const waiting = new Map<number, Promise<ArrayBuffer>>();
@@ -61,4 +67,7 @@ const pools = {
 };
 export type Pools = typeof pools;
 
-serveCalls({ pools, journal, held }, () => database[Symbol.asyncDispose]());
+serveCalls({ pools, journal, held }, () => {
+  sealing[Symbol.dispose]();
+  return database[Symbol.asyncDispose]();
+});

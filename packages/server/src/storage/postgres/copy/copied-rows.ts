@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { CopiedKind, CopiedRow, CopiedTable, CopiedValue } from '../../rows/copied-tables.ts';
-import { contentMonthOf } from '../schema/content-month.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 import { ContentMonths } from '../schema/content-months.ts';
 import {
   ALL_TENANTS,

@@ -14,6 +14,7 @@ import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
 import type { WriterParts } from '../../event-index/store/segment-writer.ts';
 import { Upkeep } from '../../event-index/store/upkeep.ts';
 import { ThreadedIndex } from '../../event-index/store/threaded-index.ts';
+import type { Sealing, SealingData } from '../../sealing/sealing.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { ALL_TENANTS, Database, type DatabaseOptions } from '../connection/database.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
@@ -34,15 +35,17 @@ export interface IndexParts {
   readonly nextId: () => string;
   /** The logs that are followed; undefined: all. */
   readonly held?: HeldShares;
+  /** Undefined: what is sealed is not read. */
+  readonly sealing?: Sealing;
 }
 
 /** Reads what one tenant may. */
 export function searchesOver(
-  { database }: Pick<IndexParts, 'database'>,
+  { database, sealing }: Pick<IndexParts, 'database' | 'sealing'>,
   options?: SearchesOptions,
 ): Searches {
   const reads = readsOver(database, (tenant) => ({ role: 'Reader', tenants: [tenant] }));
-  return new Searches(new SegmentReads(reads), new LogEvents(reads), options);
+  return new Searches(new SegmentReads(reads), new LogEvents(reads, undefined, sealing?.rows), options);
 }
 
 export interface Making {
@@ -51,13 +54,14 @@ export interface Making {
   readonly store: SegmentTables;
 }
 
-export function makingOver({ database, clock, random, nextId, held = HeldShares.all() }: IndexParts): Making {
+export function makingOver(own: IndexParts): Making {
+  const { database, clock, random, nextId, held = HeldShares.all(), sealing } = own;
   const reads = readsOver(database, () => ALL_TENANTS);
   const store = new SegmentTables({ database, clock, random, reads });
   const jobs = new JobTables(jobsIn(database));
   const parts: WriterParts = {
     store,
-    log: new LogEvents(reads, held),
+    log: new LogEvents(reads, held, sealing?.rows),
     clock,
     random,
     onUnread: (tenant, index, reason) =>
@@ -83,6 +87,7 @@ export function indexHere(parts: IndexParts, options?: SearchesOptions): IndexHe
 export interface IndexThreadsParts {
   readonly making: Omit<DatabaseOptions, 'onTrouble'>;
   readonly searching: Omit<DatabaseOptions, 'onTrouble'>;
+  readonly sealing: SealingData;
   readonly held: HeldShares;
   readonly clock: Clock;
   readonly onTrouble: (what: string, error: Error | undefined) => void;
@@ -91,6 +96,7 @@ export interface IndexThreadsParts {
 export function indexInThreads({
   making,
   searching,
+  sealing,
   held,
   clock,
   onTrouble,
@@ -104,7 +110,7 @@ export function indexInThreads({
     clock,
     onTrouble,
     startMaker(_, onCrash) {
-      const data: IndexData = { connecting: making, areDivided: held.areDivided };
+      const data: IndexData = { connecting: making, sealing, areDivided: held.areDivided };
       const started = startThread<MakerMessage | HeldMessage>('index-thread', data, onCrash);
       maker = started;
       held.tell((leases, remainingNs) => {
@@ -113,7 +119,7 @@ export function indexInThreads({
       return started;
     },
     startSearcher(onCrash) {
-      const data: SearchData = { connecting: searching };
+      const data: SearchData = { connecting: searching, sealing };
       return startThread<SearchMessage>('search-thread', data, onCrash);
     },
   });

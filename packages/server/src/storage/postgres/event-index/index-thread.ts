@@ -6,12 +6,14 @@ import { createUlids } from '../../../runtime/ids.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { serveThread } from '../../../runtime/thread.ts';
 import { answerMaker, type MakerMessage } from '../../event-index/store/index-messages.ts';
+import { type SealingData, sealingWith } from '../../sealing/sealing.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { HeldShares, type Leases } from '../nodes/held-shares.ts';
 import { makingOver } from './event-index.ts';
 
 export interface IndexData {
   readonly connecting: Omit<DatabaseOptions, 'onTrouble'>;
+  readonly sealing: SealingData;
   /** Nodes divide the logs among themselves: none is this node's until it is said. */
   readonly areDivided: boolean;
 }
@@ -22,13 +24,14 @@ export interface HeldMessage {
   readonly remainingNs: number;
 }
 
-const { connecting, areDivided } = workerData as IndexData;
+const { connecting, sealing: data, areDivided } = workerData as IndexData;
+const sealing = sealingWith(data);
 const clock = systemClock;
 const random = createSystemRandom();
 const nextId = createUlids(clock, random);
 const database = new Database(connecting);
 const held = areDivided ? HeldShares.none(() => clock.monotonicNs()) : HeldShares.all();
-const { maker, upkeep, store } = makingOver({ database, clock, random, nextId, held });
+const { maker, upkeep, store } = makingOver({ database, clock, random, nextId, held, sealing });
 
 serveThread<MakerMessage | HeldMessage>({
   async answer(message) {
@@ -37,6 +40,7 @@ serveThread<MakerMessage | HeldMessage>({
   },
   async stop() {
     await maker.stop();
+    sealing[Symbol.dispose]();
     await database[Symbol.asyncDispose]();
   },
 });

@@ -25,6 +25,7 @@ import {
 } from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
 import { StoredEvents } from '../../rows/event-row.ts';
+import { SEALED_COLUMNS, SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
@@ -44,7 +45,11 @@ const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const LEAVES = statement(
   'SELECT leaf_index, leaf FROM entries WHERE tenant_id = $1 AND leaf_index = ANY ($2::bigint[])',
 );
-const SECRET = statement('SELECT index_key FROM tenants WHERE tenant_id = $1');
+const SECRET = statement(
+  `SELECT index_key, key_id, sealed FROM tenants LEFT JOIN tenant_keys
+     ON tenant_keys.tenant_id = tenants.tenant_id AND purpose = 'Tenant' AND state = 'Open'
+   WHERE tenants.tenant_id = $1`,
+);
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
   `SELECT heads.tenant_id, heads.next_index
@@ -59,7 +64,8 @@ const NOTICES_SINCE = statement(
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
-     SELECT entries.leaf_index, leaf, entry, text1, text2, decision, ${REDACTION_NOTICES}, ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
+     SELECT entries.leaf_index, leaf, entry, text1, text2, seeds, ${SEALED_COLUMNS.PostgreSQL}, decision, ${REDACTION_NOTICES},
+       ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3
        ORDER BY leaf_index LIMIT ${PORTION}) AS entries ${WITH_CONTENTS}
      WINDOW w AS (ORDER BY entries.leaf_index)
@@ -78,11 +84,14 @@ const STREAMS = statement(
 export class LogEvents implements IndexedLog {
   readonly #reads: TenantReads;
   readonly #held: HeldShares;
-  readonly #stored = new StoredEvents();
+  readonly #stored: StoredEvents;
+  readonly #sealed: SealedRows;
   readonly #knownRemovals = new KnownRemovals();
   readonly #decisions = new DecisionTexts<TenantId>();
 
-  constructor(reads: TenantReads, held = HeldShares.all()) {
+  constructor(reads: TenantReads, held = HeldShares.all(), sealed = new SealedRows(undefined)) {
+    this.#stored = new StoredEvents(sealed);
+    this.#sealed = sealed;
     this.#reads = reads;
     this.#held = held;
   }
@@ -136,7 +145,8 @@ export class LogEvents implements IndexedLog {
         for (let missing = from + events.length; missing < index; missing++) events.push(missingAt(missing));
         const facts = { leaf: leafIn(row), bytes: numberOf(row, 'bytes') };
         const decided_by = this.#decisions.of(tenant, decisionIn(row));
-        const texts = { text1: textOf(row, 'text1'), text2: textOf(row, 'text2'), decided_by };
+        const opened = this.#sealed.open(row);
+        const texts = { text1: textOf(opened, 'text1'), text2: textOf(opened, 'text2'), decided_by };
         const { entry, redaction_notices } = row;
         const event = { entry, redaction_notices, tenant_id: tenant, stream_id: streamOf(index), ...texts };
         events.push(loggedEvent(withDeletedUnits({ index, row: event }, redactions), facts, isRemoved));
@@ -155,7 +165,7 @@ export class LogEvents implements IndexedLog {
 
   async events(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<QueriedEvent>> {
     const { rows, readCount, redactions } = await this.#reads.inOneState(tenant, async (transaction) => {
-      const read = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX);
+      const read = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX, this.#sealed);
       const named = redactionsOf(read.rows.map(({ index, stored }) => ({ index, row: stored })));
       return { ...read, redactions: await this.#removals(transaction, tenant, named) };
     });
@@ -170,7 +180,7 @@ export class LogEvents implements IndexedLog {
 
   async stored(tenant: TenantId, indexes: readonly number[]): Promise<ReadTogether<StoredEvent>> {
     return this.#reads.inOneState(tenant, async (transaction) => {
-      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX);
+      const { rows, readCount } = await rowsAt(transaction, tenant, indexes, READ_BYTES_MAX, this.#sealed);
       const asStored = rows.map((row) => row.stored);
       const notices = await noticesFor(transaction, tenant, asStored);
       const stored = await eventsInTurns(this.#stored, asStored, notices);
@@ -184,9 +194,11 @@ export class LogEvents implements IndexedLog {
     return indexes.map((index) => leaves.get(index));
   }
 
-  async secret(tenant: TenantId): Promise<Uint8Array> {
+  async secrets(tenant: TenantId): Promise<[own: Uint8Array, sealed?: Uint8Array]> {
     const [row] = await this.#reads.query(tenant, SECRET, [tenant]);
-    return blobOf(row, 'index_key');
+    const own = blobOf(row, 'index_key');
+    const sealed = this.#sealed.indexSecret(tenant, row?.['key_id'] === null ? undefined : row);
+    return sealed === undefined ? [own] : [own, sealed];
   }
 }
 

@@ -4,6 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
 import { blobOrNone, numberOf, readOr } from '../../rows/columns.ts';
 import { decidedBy } from '../../rows/stored-content.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Row, statement } from '../connection/database.ts';
 import {
@@ -51,25 +52,29 @@ export async function rowsAt(
   tenant: TenantId,
   indexes: readonly number[],
   bytesMax: number,
+  sealed: SealedRows,
 ): Promise<{ readonly rows: readonly LoggedRow[]; readonly readCount: number }> {
   if (indexes.length === 0) return { rows: [], readCount: 0 };
   const asked = (await statements.isDistributed()) ? AT_JOINED : AT;
   const rows = await statements.query(asked, [tenant, indexes, bytesMax]);
   const readCount = isCut(rows) ? numberOf(rows.at(-1), 'asked_place') : indexes.length;
-  return { rows: rows.map(loggedRow), readCount };
+  return { rows: rows.map((row) => loggedRow(row, sealed)), readCount };
 }
 
 function isCut(rows: readonly Row[]): boolean {
   return rows.length > 0 && rows.length < numberOf(rows[0], 'whole');
 }
 
-function loggedRow(stored: Row): LoggedRow {
+function loggedRow(stored: Row, sealed: SealedRows): LoggedRow {
   let row: EventRow['row'] | undefined;
   return {
     index: readOr(() => numberOf(stored, 'leaf_index'), NOWHERE),
     // Made for who looks: a page of events is shown without it.
     get row() {
-      row ??= { ...stored, text1: textOf(stored, 'text1'), text2: textOf(stored, 'text2') };
+      if (row === undefined) {
+        const opened = sealed.open(stored);
+        row = { ...opened, text1: textOf(opened, 'text1'), text2: textOf(opened, 'text2') };
+      }
       return row;
     },
     stored,

@@ -3,18 +3,24 @@
 import { workerData } from 'node:worker_threads';
 import { serveThread } from '../../../runtime/thread.ts';
 import { answerSearch, type SearchMessage } from '../../event-index/store/index-messages.ts';
+import { type SealingData, sealingWith } from '../../sealing/sealing.ts';
 import { Database, type DatabaseOptions } from '../connection/database.ts';
 import { searchesOver } from './event-index.ts';
 
 export interface SearchData {
   readonly connecting: Omit<DatabaseOptions, 'onTrouble'>;
+  readonly sealing: SealingData;
 }
 
-const { connecting } = workerData as SearchData;
+const { connecting, sealing: data } = workerData as SearchData;
+const sealing = sealingWith(data);
 const database = new Database(connecting);
-const searches = searchesOver({ database });
+const searches = searchesOver({ database, sealing });
 
 serveThread<SearchMessage>({
   answer: (message) => answerSearch(searches, message),
-  stop: () => database[Symbol.asyncDispose](),
+  stop() {
+    sealing[Symbol.dispose]();
+    return database[Symbol.asyncDispose]();
+  },
 });

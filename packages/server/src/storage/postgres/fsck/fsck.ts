@@ -9,6 +9,8 @@ import type { StoredRows, TenantRow } from '../../fsck/stored-rows.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn, redactionRowIn } from '../../rows/deletion-row.ts';
 import { allVersions, RECORD_COLUMNS } from '../../rows/record-row.ts';
+import { keyIn } from '../../rows/key-row.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { statement } from '../connection/database.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
@@ -35,6 +37,13 @@ const RECORDS = statement(
    ORDER BY kind, id, version, is_past LIMIT $6`,
 );
 
+const ANY_KEY = statement('SELECT 1 FROM tenant_keys LIMIT 1');
+const KEYS = statement(
+  `SELECT * FROM tenant_keys WHERE tenant_id = $1
+     AND ($2::text IS NULL OR (purpose <> 'Tenant', key_id) > ($2::text <> 'Tenant', $3::text))
+   ORDER BY purpose <> 'Tenant', key_id LIMIT $4`,
+);
+
 const DELETIONS = statement(
   `SELECT first_index, end_index, notice_index FROM deletions
    WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
@@ -56,7 +65,7 @@ export async function checkDatabase(
   options: FsckOptions,
   onProgress?: (progress: FsckProgress) => void,
 ): Promise<FsckReport> {
-  return runAsync(fsck(rowsOf(statements), options), onProgress);
+  return runAsync(fsck(rowsOf(statements, SealedRows.toVerify(options.ring)), options), onProgress);
 }
 
 /** Whether there is such a tenant; the first query determines the state. */
@@ -64,8 +73,13 @@ export async function hasTenant(statements: Statements, tenant: TenantId): Promi
   return (await statements.query(ONE_TENANT, [tenant])).length > 0;
 }
 
-function rowsOf(statements: Statements): StoredRows<TenantId> {
-  const lots = new LotsAhead(statements);
+/** Whether anything was ever sealed. */
+export async function hasKeys(statements: Statements): Promise<boolean> {
+  return (await statements.query(ANY_KEY)).length > 0;
+}
+
+function rowsOf(statements: Statements, sealed: SealedRows): StoredRows<TenantId> {
+  const lots = new LotsAhead(statements, sealed);
   return {
     ...treeRows(statements),
     epochs: (tenant) => epochsOf(statements, tenant),
@@ -80,6 +94,10 @@ function rowsOf(statements: Statements): StoredRows<TenantId> {
     streams: (tenant, after, limit) => streamsOf(statements, tenant, after, limit),
     records: async (tenant, after, limit) =>
       (await statements.query(RECORDS, [tenant, ...placeOfVersion(after), limit])).map(recordVersionIn),
+    keys: async (tenant, after, limit) =>
+      (await statements.query(KEYS, [tenant, after?.purpose ?? null, after?.keyId ?? null, limit])).map(
+        keyIn,
+      ),
     deletions: async (tenant, after, limit) =>
       (await statements.query(DELETIONS, [tenant, after ?? FIRST_INTEGER, limit])).map(deletionIn),
     async redactions(tenant, after, limit) {

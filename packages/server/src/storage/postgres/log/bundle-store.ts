@@ -6,6 +6,9 @@ import type { BundleStore, OpenBundleStore } from '../../bundle-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
 import { streamIn } from '../../rows/stream-row.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
+import { type OpenSealing, sealingWith } from '../../sealing/sealing.ts';
+import { ringKeysIn } from '../records/tenant-keys.ts';
 import { statement, VERIFIER } from '../connection/database.ts';
 import { EvidenceTables } from './evidence-tables.ts';
 import { logIn } from './log-row.ts';
@@ -26,26 +29,33 @@ const PREVIOUS = statement('SELECT previous_checkpoint FROM epochs WHERE tenant_
 export async function openBundleStore(
   { url, setting }: { readonly url: string; readonly setting: string },
   tenant: TenantId,
+  openSealing: OpenSealing,
 ): Promise<OpenBundleStore<LogIdentity>> {
   await using opening = new AsyncDisposableStack();
   const database = opening.use(await openForVerifying(url, setting));
   const installation = await readInstallation(database, VERIFIER);
   if (installation === undefined) throw new StartError('no service was started on the database');
   const { logOrigin } = installation;
+  const sealing = opening.use(sealingWith(await openSealing(await ringKeysIn(database, VERIFIER))));
   const opened = opening.move();
   return {
-    now: storeIn(singleStatements(database, VERIFIER), logOrigin, tenant),
+    now: storeIn(singleStatements(database, VERIFIER), logOrigin, tenant, sealing.rows),
     async inOneState() {
       const state = opened.use(await verifiedState(database));
-      return storeIn(state, logOrigin, tenant);
+      return storeIn(state, logOrigin, tenant, sealing.rows);
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
-function storeIn(statements: Statements, logOrigin: string, tenant: TenantId): BundleStore<LogIdentity> {
+function storeIn(
+  statements: Statements,
+  logOrigin: string,
+  tenant: TenantId,
+  sealed: SealedRows,
+): BundleStore<LogIdentity> {
   const trees = new TreeTables(logOrigin);
-  const tables = new EvidenceTables();
+  const tables = new EvidenceTables(sealed);
   return {
     ...storedTrees(trees, statements, tenant),
     async stream(streamId) {

@@ -5,10 +5,13 @@ import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
 import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/removal/removal.ts';
 import type { RemovalTables } from '../../removal.ts';
-import { numberOf } from '../../rows/columns.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
 import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
-import { punctured } from '../../rows/punctured.ts';
+import { Nonces } from '../../sealing/boxes.ts';
+import { puncturedContent } from '../../sealing/reseal.ts';
+import { SEALED_COLUMNS, type SealedRows } from '../../sealing/sealed-rows.ts';
+import { TAKE_BLOCK } from '../append/pool-keys.ts';
 import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
 import { noticesNamedBy } from '../../rows/removed-rows.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
@@ -22,7 +25,7 @@ import {
 } from '../connection/database.ts';
 import { ExpiredContents } from './expired-contents.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
-import { contentMonthOf } from '../schema/content-month.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS } from './log-columns.ts';
 import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
@@ -72,11 +75,16 @@ const PAST_MONTHS = 2;
 
 /** The contents of events at these indexes, locked until they are rewritten. */
 const TO_PUNCTURE = statement(
-  `SELECT entries.leaf_index, entries.content_month, entry, text1, text2, seeds, closed
+  `SELECT entries.leaf_index, entries.content_month, entry, text1, text2, seeds, closed,
+     ${SEALED_COLUMNS.PostgreSQL}
    FROM entries JOIN contents ON contents.tenant_id = entries.tenant_id AND contents.leaf_index = entries.leaf_index
      AND contents.content_month = entries.content_month
    WHERE entries.tenant_id = $1 AND entries.leaf_index = $2 AND ${IS_EVENT}
    FOR UPDATE OF contents`,
+);
+const KEYS_OF = statement(
+  `SELECT DISTINCT key_id FROM ${ENTRIES_WITH_CONTENTS}
+   WHERE entries.tenant_id = $1 AND entries.leaf_index = ANY ($2::bigint[]) AND key_id IS NOT NULL ORDER BY key_id`,
 );
 const PUNCTURE = statement(
   `UPDATE contents SET text1 = $4, text2 = $5, seeds = $6, closed = $7, sent_fingerprint = NULL
@@ -147,7 +155,7 @@ export class DeletionRows {
   }
 }
 
-export function removalTables(database: Database, held: HeldShares): RemovalTables {
+export function removalTables(database: Database, held: HeldShares, sealed: SealedRows): RemovalTables {
   const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
   const contents = new ExpiredContents(database, held);
   const ofRetention = (tenants: readonly TenantId[]) => ({ role: 'Retention', tenants }) as const;
@@ -184,17 +192,20 @@ export function removalTables(database: Database, held: HeldShares): RemovalTabl
       const found = await removalsAt(statementsFor(tenant), tenant, noticeIndexes);
       return found.filter((removal) => 'tags' in removal);
     },
-    punctureContents: (tenant, redactions) =>
-      database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
+    async punctureContents(tenant, redactions) {
+      const nonces = await noncesFor(database, tenant, redactions);
+      const resealing = { sealed, nonces };
+      await database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
         for (const redaction of redactions) {
           const [row] = await transaction.query(TO_PUNCTURE, [tenant, redaction.index]);
-          const left = row && punctured(row, redaction);
+          const left = row && puncturedContent(row, redaction, resealing);
           if (left === undefined) continue;
-          const { text1, text2, seeds, closed = null } = left;
+          const { text1, text2, seeds, closed } = left;
           const place = [tenant, redaction.index, numberOf(row, 'content_month')];
           await transaction.change(PUNCTURE, [...place, text1, text2, seeds, closed]);
         }
-      }),
+      });
+    },
     // The database frees the space of what was there before: see docs/operating/postgres.md.
     eraseTraces: async () => {},
     deleteContents: (tenant, spans) =>
@@ -206,6 +217,24 @@ export function removalTables(database: Database, held: HeldShares): RemovalTabl
         }
       }),
   };
+}
+
+/** New nonces for the keys that have sealed these contents, in a commit of their own. */
+async function noncesFor(
+  database: Database,
+  tenant: TenantId,
+  redactions: readonly Redaction[],
+): Promise<Map<string, Nonces>> {
+  const indexes = redactions.map(({ index }) => index);
+  return database.inTransaction({ role: 'Writer', tenants: [tenant] }, async (transaction) => {
+    const nonces = new Map<string, Nonces>();
+    for (const row of await transaction.query(KEYS_OF, [tenant, indexes])) {
+      const keyId = textIn(row, 'key_id');
+      const [taken] = await transaction.query(TAKE_BLOCK, [tenant, keyId]);
+      nonces.set(keyId, new Nonces(numberOf(taken, 'block')));
+    }
+    return nonces;
+  });
 }
 
 /** Span by span, sent without waiting in between: a join might scan all entries of the tenant. */

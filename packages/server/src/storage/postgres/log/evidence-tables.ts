@@ -6,6 +6,7 @@ import type { AlteredEvent, ProofRequest, StoredEvidence } from '../../../stream
 import { bitsOf } from '../../rows/classification-column.ts';
 import { StoredContents } from '../../rows/stored-content.ts';
 import { evidenceIn, soundEvidenceIn } from '../../rows/stored-evidence.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { statement } from '../connection/database.ts';
 import { noticesFor } from './deletions.ts';
@@ -30,6 +31,11 @@ const RANGE = statement(
 export class EvidenceTables {
   /** Created on demand: it uses memory. */
   #contents: StoredContents | undefined;
+  readonly #sealed: SealedRows;
+
+  constructor(sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
+  }
 
   /** Includes an event whose text has a visible classification even if its column does not. */
   async one(
@@ -39,7 +45,7 @@ export class EvidenceTables {
   ): Promise<StoredEvidence | AlteredEvent | undefined> {
     const [row] = await statements.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
     if (row === undefined) return undefined;
-    return soundEvidenceIn(row, await noticesFor(statements, tenant, [row]), this.#checked());
+    return soundEvidenceIn(row, await noticesFor(statements, tenant, [row]), this.#checked(), this.#sealed);
   }
 
   /** The stored values, unchecked. */
@@ -51,7 +57,7 @@ export class EvidenceTables {
     limit: number,
   ): Promise<StoredEvidence[]> {
     const rows = await statements.query(RANGE, [tenant, fromIndex, endIndex, limit]);
-    return evidenceIn(rows, await noticesFor(statements, tenant, rows), this.#checked());
+    return evidenceIn(rows, await noticesFor(statements, tenant, rows), this.#checked(), this.#sealed);
   }
 
   #checked(): StoredContents {

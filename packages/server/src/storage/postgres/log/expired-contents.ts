@@ -8,7 +8,7 @@ import { numberOf, numberOrNone, textIn } from '../../rows/columns.ts';
 import { dueStreamsIn, expiredRunIn } from '../../rows/expired-run.ts';
 import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 import type { HeldShares } from '../nodes/held-shares.ts';
-import { contentMonthOf } from '../schema/content-month.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 import { readerOf } from '../tree/tree-tables.ts';
 
 const LOOKED_AT_MAX = 200;

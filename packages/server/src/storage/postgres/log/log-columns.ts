@@ -1,10 +1,11 @@
 // The columns of an event, and the join of entries with their contents.
 
+import { SEALED_COLUMNS } from '../../sealing/sealed-rows.ts';
 import { ALL_CLASSIFICATION_BITS, CLASSIFICATIONS } from '../../rows/classification-column.ts';
 
 /** The columns that rows/stored-content.ts checks. */
 export const CHECKED_COLUMNS = `entries.leaf_index, classification, entry, leaf, root1, root2,
-  contents.leaf_index AS content_id, text1, text2, seeds, closed, expires_at_ms`;
+  contents.leaf_index AS content_id, text1, text2, seeds, closed, expires_at_ms, ${SEALED_COLUMNS.PostgreSQL}`;
 
 /** The redaction notices that may be about an entry, with commas between. */
 export const REDACTION_NOTICES = `(SELECT string_agg(redactions.notice_index::text, ',') FROM redactions

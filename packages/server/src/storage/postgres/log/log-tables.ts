@@ -17,6 +17,7 @@ import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { statesWanted, streamIn } from '../../rows/stream-row.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { type Database, type Row, type Statement, statement, type Value } from '../connection/database.ts';
 import { noticesFor } from './deletions.ts';
 import {
@@ -68,9 +69,10 @@ const PORTION = 100;
 export class LogTables implements LogReader {
   readonly #database: Database;
   readonly #logOrigin: string;
-  readonly #events = new StoredEvents();
+  readonly #events: StoredEvents;
 
-  constructor(database: Database, logOrigin: string) {
+  constructor(database: Database, logOrigin: string, sealed?: SealedRows) {
+    this.#events = new StoredEvents(sealed);
     this.#database = database;
     this.#logOrigin = logOrigin;
   }

@@ -4,6 +4,7 @@ import { type Calls, callsHere } from '../../../runtime/calls.ts';
 import type { LogReader, LogWriter } from '../../../streams/log.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
 import type { PoolCommitter } from '../../pool/pool-commitments.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Database } from '../connection/database.ts';
 import { Journal, type JournalOptions } from '../append/journal.ts';
 import { LogTables } from './log-tables.ts';
@@ -13,19 +14,21 @@ export interface LogParts extends JournalOptions {
   readonly writing: Database;
   readonly reading: Database;
   readonly committer: PoolCommitter;
+  /** Opens what is sealed. */
+  readonly sealed?: SealedRows;
 }
 
 /** Uses a writer in this or another thread. */
 export function createLogWith(
   writer: LogWriter,
-  { reading, logOrigin }: Pick<LogParts, 'reading' | 'logOrigin'>,
+  { reading, logOrigin, sealed }: Pick<LogParts, 'reading' | 'logOrigin' | 'sealed'>,
 ): LogWriter & LogReader {
-  const tables = new LogTables(reading, logOrigin);
+  const tables = new LogTables(reading, logOrigin, sealed);
   return { ...writer, forTenant: (tenant) => tables.forTenant(tenant) };
 }
 
 /** In this thread. */
-export function writesHere(parts: Omit<LogParts, 'reading'>): LogWriter {
+export function writesHere(parts: Omit<LogParts, 'reading' | 'sealed'>): LogWriter {
   const { writing, committer } = parts;
   const journal = new Journal(writing, parts);
   return writesOf(callsHere(journal), (requests, now, onLocked) => {

@@ -6,6 +6,7 @@ import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { blobOf, textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
@@ -28,12 +29,13 @@ export function rangeStore(
   database: Database,
   tables: TreeTables,
   tenant: TenantId,
+  sealed?: SealedRows,
 ): RangeStore<LogIdentity> {
   const statements = singleStatements(database, readerOf(tenant));
   return {
     ...storedTrees(tables, statements, tenant),
     nextBegin: (log) => tables.nextBegin(statements, log),
-    rows: (_, first, last) => lotOf(statements, tenant, first, last),
+    rows: (_, first, last) => lotOf(statements, tenant, first, last, sealed),
     async entry(_, index) {
       const [row] = await statements.query(ENTRY, [tenant, index]);
       return row && blobOf(row, 'entry');

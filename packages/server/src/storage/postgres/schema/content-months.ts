@@ -2,7 +2,7 @@
 // known once an entry has its time, on a locked log. A partition is created without such a lock, so the writer releases
 // its logs first.
 
-import { contentMonthOf } from './content-month.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 import { type Database, statement } from '../connection/database.ts';
 
 const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');

@@ -6,7 +6,7 @@ import { placeAt } from '../../../testing/postgres-claims.ts';
 import { prepareLogs, raw } from '../../../testing/postgres-nodes.ts';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
 import { append, draftOf, now, NOW_MS, request } from '../../conformance/claims.ts';
-import { contentMonthOf } from './content-month.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 
 let server: Databases;
 before(async () => {

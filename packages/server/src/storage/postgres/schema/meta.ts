@@ -54,16 +54,23 @@ async function create(database: Database, wanted: WantedInstallation): Promise<R
   });
 }
 
-const SIGNER = statement("SELECT value FROM meta WHERE name = 'signer'");
-const SETTLE_SIGNER = statement(
-  "INSERT INTO meta (name, value) VALUES ('signer', $1) ON CONFLICT (name) DO NOTHING",
-);
+const SETTLED = statement('SELECT value FROM meta WHERE name = $1');
+const SETTLE_ONE = statement('INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING');
 
 /** The key that signs here: two services with different keys would both sign the same logs. */
 export async function settleSigner(database: Database, fingerprint: string): Promise<string> {
+  return settle(database, 'signer', fingerprint);
+}
+
+/** A key of the keyring of this store: nodes with different ones could not read each other's events. */
+export async function settleKeyring(database: Database, ringKey: string): Promise<string> {
+  return settle(database, 'keyring', ringKey);
+}
+
+async function settle(database: Database, name: string, value: string): Promise<string> {
   const [row] = await database.inTransaction(WRITER, async (transaction) => {
-    await transaction.change(SETTLE_SIGNER, [fingerprint]);
-    return transaction.query(SIGNER);
+    await transaction.change(SETTLE_ONE, [name, value]);
+    return transaction.query(SETTLED, [name]);
   });
   return textIn(row, 'value');
 }

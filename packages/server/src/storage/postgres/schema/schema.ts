@@ -7,6 +7,7 @@ import { LIMITS } from '@tallystick/contract';
 import { jobTables } from '../../work/job-statements.ts';
 import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, segmentTables } from './index-tables.ts';
+import { keyTables } from './key-tables.ts';
 import { redactions } from './redaction-tables.ts';
 import { decisions, pastRecords } from './policy-tables.ts';
 import type { Divide } from './partitions.ts';
@@ -392,4 +393,6 @@ export const MIGRATIONS: readonly Migration[] = [
   () => redactions(TENANT),
   // When a sweep found that no event in it has content any more.
   () => ['ALTER TABLE streams ADD COLUMN purged_at_ms bigint'],
+  // The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
+  () => keyTables(TENANT),
 ];

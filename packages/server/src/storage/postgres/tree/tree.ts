@@ -8,6 +8,7 @@ import { runAsync } from '../../resumable.ts';
 import { trustedOf } from '../../fsck/notes.ts';
 import { checkRange } from '../../fsck/range.ts';
 import { headOf, type LogIdentity, ofLog } from '../../rows/log-identity.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { HeldShares } from '../nodes/held-shares.ts';
@@ -29,8 +30,9 @@ export function createTree(
   logOrigin: string,
   reading: Database = database,
   held: HeldShares = HeldShares.all(),
+  sealed?: SealedRows,
 ): TreeWriter & TreeReader {
-  return { ...treeWriter(database, logOrigin, held), ...treeReader(reading, logOrigin) };
+  return { ...treeWriter(database, logOrigin, held), ...treeReader(reading, logOrigin, sealed) };
 }
 
 function treeWriter(database: Database, logOrigin: string, held: HeldShares): TreeWriter {
@@ -53,9 +55,9 @@ function treeWriter(database: Database, logOrigin: string, held: HeldShares): Tr
   };
 }
 
-function treeReader(database: Database, logOrigin: string): TreeReader {
+function treeReader(database: Database, logOrigin: string, sealed: SealedRows | undefined): TreeReader {
   const trees = new TreeTables(logOrigin);
-  const evidence = new EvidenceTables();
+  const evidence = new EvidenceTables(sealed);
   const tables = { database, trees, evidence };
   const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
   const signedLog = (tenant: TenantId, index: number | undefined) =>
@@ -63,7 +65,7 @@ function treeReader(database: Database, logOrigin: string): TreeReader {
   const ofAny: OfAny<TenantTrees, TenantId> = {
     checkRange: (tenant, request, onProgress) =>
       runAsync(
-        checkRange(rangeStore(database, trees, tenant), { ...request, tenant }, trustedOf(request)),
+        checkRange(rangeStore(database, trees, tenant, sealed), { ...request, tenant }, trustedOf(request)),
         onProgress,
       ),
     proveEvent: (tenant, request) => proveEvent(tables, tenant, request),

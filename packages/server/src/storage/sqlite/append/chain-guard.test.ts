@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { decodeEntry, encodeEntry, leafHash } from '@tallystick/evidence';
+import { systemClock } from '../../../runtime/clock.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import type { AppendRequest } from '../../../streams/log.ts';
 import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../../conformance/claims.ts';
@@ -26,7 +27,14 @@ function build() {
   addTenants(db, tenants, NOW_MS);
   const random = createSystemRandom();
   const committer = new PoolCommitter(random);
-  const journal = new Journal(db, { logOrigin: 'x', streams: STREAMS, nextId, random, committer });
+  const journal = new Journal(db, {
+    logOrigin: 'x',
+    streams: STREAMS,
+    nextId,
+    random,
+    committer,
+    clock: systemClock,
+  });
   const append = (...requests: AppendRequest[]) => {
     const pool = decodePool(encodePool(requests, now()));
     return journal.append(pool, committer.make(pool.requests));

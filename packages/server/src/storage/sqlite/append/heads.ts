@@ -59,6 +59,11 @@ export class Heads {
     this.#version = undefined;
   }
 
+  /** Changes with every commit of another connection; that of the last refresh. */
+  get version(): number | undefined {
+    return this.#version;
+  }
+
   /** The id of the next row of `entries`. */
   get nextId(): number {
     return this.#nextId;

@@ -14,14 +14,18 @@ import type { CosignedCheckpoint, PublishedLog } from '../../../streams/tree.ts'
 import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
 import { inTransaction, JOURNAL_FILE, openJournal, PAGE_BYTES } from '../connection/database.ts';
-import { freePages } from '../connection/free-pages.ts';
 import { emptyWriteAheadLogs } from '../connection/erase-traces.ts';
+import { freePages } from '../connection/free-pages.ts';
 import type { Redaction } from '../../rows/redaction-notice.ts';
-import { deleteContents, markPurged, punctureContents } from '../log/deletions.ts';
+import { deleteContents, markPurged, noncesFor, punctureContents } from '../log/deletions.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
 import { readInstallation, settleSigner } from '../connection/meta.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import { type ClosedKeys, closeKeys, keyRowsOf } from '../records/tenant-keys.ts';
+import { runSync } from '../../resumable.ts';
+import { destroyKeys, renewKeys } from '../../sealing/key-changes.ts';
 import { addTenants, type NewTenant } from '../records/tenants.ts';
 import { TreePublisher } from '../tree/tree-publisher.ts';
 import { VIEWS_FILE } from '../event-index/views-database.ts';
@@ -31,6 +35,8 @@ import { WriteAheadLog } from '../connection/write-ahead-log.ts';
 export interface JournalOwnerOptions extends JournalOptions {
   readonly directory: string;
   readonly clock: Clock;
+  /** Opens what is sealed; undefined: nothing is. */
+  readonly sealed?: SealedRows;
 }
 
 interface Opened {
@@ -105,6 +111,19 @@ export class JournalOwner implements Disposable {
     this.#orOpenAnew(({ db }) => inTransaction(db, () => deleteContents(db, tenant, spans)));
   }
 
+  punctureContents(tenant: TenantId, redactions: readonly Redaction[]): void {
+    const sealed = this.#options.sealed ?? new SealedRows(undefined);
+    this.#orOpenAnew(({ db }) => {
+      const nonces = inTransaction(db, () => noncesFor(db, tenant, redactions));
+      inTransaction(db, () => punctureContents(db, tenant, redactions, { sealed, nonces }));
+    });
+  }
+
+  /** False where a reader was in the way. */
+  emptyWriteAheadLogs(): boolean {
+    return emptyWriteAheadLogs(this.#options.directory, [JOURNAL_FILE, VIEWS_FILE, WORK_FILE]);
+  }
+
   markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): void {
     this.#orOpenAnew(({ db }) => markPurged(db, tenant, streamFirstIndex, nowMs));
   }
@@ -113,13 +132,23 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ db }) => freePages(db));
   }
 
-  punctureContents(tenant: TenantId, redactions: readonly Redaction[]): void {
-    this.#orOpenAnew(({ db }) => inTransaction(db, () => punctureContents(db, tenant, redactions)));
+  closeKeys(tenant: TenantId, closed: ClosedKeys): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => closeKeys(db, tenant, closed)));
+    this.#options.sealer?.forget();
   }
 
-  /** False where a reader was in the way. */
-  emptyWriteAheadLogs(): boolean {
-    return emptyWriteAheadLogs(this.#options.directory, [JOURNAL_FILE, VIEWS_FILE, WORK_FILE]);
+  renewKeys(tenant: TenantId): number {
+    const { ring, random } = this.#options;
+    if (ring === undefined) return 0;
+    return this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () => runSync(renewKeys(tenant, keyRowsOf(db, tenant), { ring, random }))),
+    );
+  }
+
+  destroyKeys(tenant: TenantId, used: readonly string[]): string[] {
+    return this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(used)))),
+    );
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {

@@ -5,6 +5,7 @@
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
+import type { Clock } from '../../../runtime/clock.ts';
 import type {
   AppendOutcome,
   AppendTime,
@@ -18,6 +19,9 @@ import type { AppendPool, PooledRequest } from '../../pool/append-message.ts';
 import { PoolWriter } from '../../pool/pool-writer.ts';
 import type { StreamWriterOptions } from '../../pool/stream-writer.ts';
 import { TenantFault } from '../../pool/tenant-fault.ts';
+import { MissingKeys } from '../../sealing/pool-sealer.ts';
+import type { Keyring } from '../../sealing/keyring.ts';
+import { JournalKeys } from './journal-keys.ts';
 import { ChainGuard } from './chain-guard.ts';
 import { inTransaction } from '../connection/database.ts';
 import { EpochWriter } from './epoch-writer.ts';
@@ -29,6 +33,9 @@ import { UsedIdempotencyKeys } from './used-keys.ts';
 export interface JournalOptions extends StreamWriterOptions {
   /** The name under which the logs are signed. */
   readonly logOrigin: string;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Undefined: there is nothing to seal with. */
+  readonly ring?: Keyring | undefined;
 }
 
 type Result = AppendOutcome;
@@ -43,6 +50,7 @@ export class Journal {
   readonly #agedStreams: AgedStreams;
   readonly #stream: StatementSync;
   readonly #chainGuard: ChainGuard;
+  readonly #keys: JournalKeys | undefined;
 
   constructor(db: DatabaseSync, options: JournalOptions) {
     this.#db = db;
@@ -54,6 +62,10 @@ export class Journal {
     this.#agedStreams = new AgedStreams(db);
     this.#stream = db.prepare('SELECT 1 FROM streams WHERE stream_id = ? AND tenant = ?');
     this.#chainGuard = new ChainGuard(db);
+    this.#keys =
+      options.ring &&
+      options.sealer &&
+      new JournalKeys(db, { ...options, ring: options.ring, sealer: options.sealer });
   }
 
   append({ requests, now }: AppendPool, commitments: PoolCommitments): Result[] {
@@ -72,11 +84,13 @@ export class Journal {
           });
         });
       } catch (error) {
-        if (!(error instanceof TenantFault)) throw error;
-        const own = requests.filter((request) => request.tenant === error.tenant && !faults.has(request));
+        const fault = error instanceof MissingKeys ? this.#keys!.provide(error.months) : error;
+        if (fault === undefined) continue;
+        if (!(fault instanceof TenantFault)) throw fault;
+        const own = requests.filter((request) => request.tenant === fault.tenant && !faults.has(request));
         // The next attempt would leave nothing out.
-        if (own.length === 0) throw error;
-        for (const request of own) faults.set(request, error);
+        if (own.length === 0) throw fault;
+        for (const request of own) faults.set(request, fault);
       }
     }
   }
@@ -127,9 +141,11 @@ export class Journal {
     try {
       return inTransaction(this.#db, () => {
         this.#heads.refresh();
+        this.#keys?.begin(this.#heads.version);
         this.#tables.begin();
         const firstId = this.#heads.nextId;
         const result = work();
+        this.#tables.demandKeys();
         this.#chainGuard.demandChain(firstId);
         return result;
       });

@@ -10,6 +10,7 @@ import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/remova
 import { decisionNumber } from '../../pool/decision-number.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
 import { classificationIn } from '../../rows/classification-column.ts';
+import { type MissingKey, MissingKeys } from '../../sealing/pool-sealer.ts';
 import { blobOf, blobOrNone, numberOf } from '../../rows/columns.ts';
 import { isRemovedFrom } from '../../rows/removed-rows.ts';
 import { orRefused } from './chain-guard.ts';
@@ -29,6 +30,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #insertDecision: StatementSync;
   readonly #insertStream: StatementSync;
   readonly #insertJob: StatementSync;
+  #missing: MissingKey[] = [];
   /** Decisions that this transaction has stored, by tenant: most events of a pool were decided alike. */
   readonly #decided = new Map<number, Set<number>>();
 
@@ -46,8 +48,8 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertContent = db.prepare(
-      `INSERT INTO contents (id, text1, text2, seeds, sent_fingerprint, expires_at_ms, decision)
-       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO contents (id, text1, text2, seeds, key_id, sent_fingerprint, expires_at_ms, decision)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertDecision = db.prepare(
       'INSERT INTO decisions (tenant, decision, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
@@ -61,6 +63,12 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   /** Before anything of a transaction is put: what the one before has put may have been rolled back. */
   begin(): void {
     this.#decided.clear();
+    this.#missing = [];
+  }
+
+  /** Throws MissingKeys if one was missing in this transaction. */
+  demandKeys(): void {
+    if (this.#missing.length > 0) throw new MissingKeys(this.#missing);
   }
 
   head(tenant: TenantId): NumberedHead | undefined {
@@ -118,14 +126,15 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
 
   /** A statement has copied the bytes when it returns. */
   putEntry({ tenant, tenantId }: NumberedHead, added: NewEntry): void {
-    const { index, expiresAtMs = null, entry, leaf, draft, commitments } = added;
-    const { classification, texts, sentFingerprint = null, decidedBy } = draft;
-    const { root1, root2, seeds } = commitments;
+    const { index, expiresAtMs = null, entry, leaf, draft, roots, content } = added;
+    const { classification, sentFingerprint = null, decidedBy } = draft;
+    const { text1, text2, seeds, keyId = null } = content;
+    if (content.missing !== undefined) this.#missing.push(content.missing);
     const id = this.#heads.takeId();
     orRefused(tenantId, () => {
-      this.#insertEntry.run(id, tenant, index, classification, entry, leaf, root1, root2);
+      this.#insertEntry.run(id, tenant, index, classification, entry, leaf, roots.root1, roots.root2);
       const decision = decidedBy === undefined ? null : this.#putDecision(tenant, decidedBy);
-      this.#insertContent.run(id, texts[0], texts[1], seeds, sentFingerprint, expiresAtMs, decision);
+      this.#insertContent.run(id, text1, text2, seeds, keyId, sentFingerprint, expiresAtMs, decision);
     });
   }
 

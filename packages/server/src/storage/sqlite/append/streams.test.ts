@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { systemClock } from '../../../runtime/clock.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import type { AppendRequest } from '../../../streams/log.ts';
 import { draftOf, nextId, now, NOW_MS, placedIn, request, STREAMS } from '../../conformance/claims.ts';
@@ -25,7 +26,8 @@ function build() {
   const random = createSystemRandom();
   const committer = new PoolCommitter(random);
   const streams = { ...STREAMS, sealAfterEvents: 3 };
-  const open = () => new Journal(db, { logOrigin: 'x', streams, nextId, random, committer });
+  const open = () =>
+    new Journal(db, { logOrigin: 'x', streams, nextId, random, committer, clock: systemClock });
   let journal = open();
   const append = (requests: readonly AppendRequest[], at = now()) => {
     const pool = decodePool(encodePool(requests, at));

@@ -33,6 +33,15 @@ function create(db: DatabaseSync, wanted: WantedInstallation): Installation {
 
 /** The fingerprint of the key that signs in this store: the first call decides. */
 export function settleSigner(db: DatabaseSync, fingerprint: string): string {
-  db.prepare("INSERT INTO meta (name, value) VALUES ('signer', ?) ON CONFLICT DO NOTHING").run(fingerprint);
-  return textIn(db.prepare("SELECT value FROM meta WHERE name = 'signer'").get(), 'value');
+  return settle(db, 'signer', fingerprint);
+}
+
+/** A key of the keyring of this store: the first call decides. */
+export function settleKeyring(db: DatabaseSync, ringKey: string): string {
+  return settle(db, 'keyring', ringKey);
+}
+
+function settle(db: DatabaseSync, name: string, value: string): string {
+  db.prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING').run(name, value);
+  return textIn(db.prepare('SELECT value FROM meta WHERE name = ?').get(name), 'value');
 }

@@ -268,4 +268,27 @@ export const MIGRATIONS: readonly string[] = [
   -- When a sweep found that no event in it has content any more.
   ALTER TABLE streams ADD COLUMN purged_at_ms INTEGER;
   `,
+  `
+  -- The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
+  CREATE TABLE tenant_keys (
+    tenant        INTEGER NOT NULL REFERENCES tenants,
+    key_id        TEXT NOT NULL,
+    purpose       TEXT NOT NULL,
+    -- In which the content expires; 0: never, or the key is of no content.
+    month         INTEGER NOT NULL,
+    state         TEXT NOT NULL,
+    -- The key of the tenant that this one is sealed with; its own id for that one.
+    over_id       TEXT NOT NULL,
+    -- Empty once it is destroyed.
+    sealed        BLOB NOT NULL,
+    -- The key of the keyring that is named in it.
+    ring_key      TEXT NOT NULL,
+    -- How many blocks of nonces were given out.
+    blocks        INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    PRIMARY KEY (tenant, key_id)
+  ) STRICT, WITHOUT ROWID;
+  -- Of two processes that make the same key at once, one is refused.
+  CREATE UNIQUE INDEX open_tenant_keys ON tenant_keys (tenant, purpose, month) WHERE state = 'Open';
+  `,
 ];

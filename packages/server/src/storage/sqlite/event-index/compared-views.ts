@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { ComparedIndex } from '../../event-index/store/compare.ts';
 import { openAtRestOr } from '../connection/journal-at-rest.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { JournalEvents } from './journal-events.ts';
 import { SegmentTables } from './segment-tables.ts';
 import { faultOf, openViewsForReading, VIEWS_FILE } from './views-database.ts';
@@ -13,7 +14,7 @@ import { faultOf, openViewsForReading, VIEWS_FILE } from './views-database.ts';
 export interface ComparedViews extends Disposable {
   /** Why they cannot be compared; undefined: they can. */
   readonly whyNot: string | undefined;
-  over(journal: DatabaseSync, logOrigin: string): ComparedIndex;
+  over(journal: DatabaseSync, logOrigin: string, sealed: SealedRows): ComparedIndex;
   /** Throws StartError if they were at rest and were written to. */
   requireUnchanged(): void;
 }
@@ -30,9 +31,12 @@ export function openComparedViews(directory: string): ComparedViews {
     const held = parts.move();
     return {
       whyNot: undefined,
-      over(journal, logOrigin) {
+      over(journal, logOrigin, sealed) {
         const store = new SegmentTables(views.db);
-        return { store, log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)) };
+        return {
+          store,
+          log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant), sealed),
+        };
       },
       requireUnchanged: () => views.requireUnchanged(),
       [Symbol.dispose]: () => held.dispose(),

@@ -4,6 +4,7 @@ import type { Clock } from '../../../runtime/clock.ts';
 import { codeOf, threadsBeside } from '../../../runtime/thread.ts';
 import type { MakerMessage, SearchMessage } from '../../event-index/store/index-messages.ts';
 import { ThreadedIndex } from '../../event-index/store/threaded-index.ts';
+import type { SealingData } from '../../sealing/sealing.ts';
 import type { IndexData } from './index-thread.ts';
 import type { SearchData } from './search-thread.ts';
 
@@ -12,6 +13,7 @@ const startThread = threadsBeside(import.meta.url);
 export interface EventIndexOptions {
   readonly directory: string;
   readonly logOrigin: string;
+  readonly sealing: SealingData;
   readonly clock: Clock;
   /** Told that a thread has died, and why the views that were there are thrown away. */
   readonly onTrouble: (what: string, error: Error | undefined) => void;
@@ -20,6 +22,7 @@ export interface EventIndexOptions {
 export function createEventIndex({
   directory,
   logOrigin,
+  sealing,
   clock,
   onTrouble,
 }: EventIndexOptions): ThreadedIndex {
@@ -28,11 +31,11 @@ export function createEventIndex({
     onTrouble,
     isDamage,
     startMaker(isDamaged, onCrash) {
-      const data: IndexData = { directory, logOrigin, isDamaged };
+      const data: IndexData = { directory, logOrigin, sealing, isDamaged };
       return startThread<MakerMessage>('index-thread', data, onCrash);
     },
     startSearcher(onCrash) {
-      const data: SearchData = { directory, logOrigin };
+      const data: SearchData = { directory, logOrigin, sealing };
       return startThread<SearchMessage>('search-thread', data, onCrash);
     },
   });

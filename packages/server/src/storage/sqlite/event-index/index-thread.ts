@@ -11,6 +11,7 @@ import { answerMaker, type MakerMessage } from '../../event-index/store/index-me
 import { SegmentMaker } from '../../event-index/store/segment-maker.ts';
 import type { WriterParts } from '../../event-index/store/segment-writer.ts';
 import { Upkeep } from '../../event-index/store/upkeep.ts';
+import { type SealingData, sealingWith } from '../../sealing/sealing.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { WriteAheadLog } from '../connection/write-ahead-log.ts';
 import { JournalEvents } from './journal-events.ts';
@@ -21,6 +22,7 @@ import { openViews } from './views-database.ts';
 export interface IndexData {
   readonly directory: string;
   readonly logOrigin: string;
+  readonly sealing: SealingData;
   /** What is there is thrown away. */
   readonly isDamaged: boolean;
 }
@@ -28,7 +30,8 @@ export interface IndexData {
 /** Some tens of megabytes. */
 const UNFOLDED_PAGES_MAX = 8000;
 
-const { directory, logOrigin, isDamaged } = workerData as IndexData;
+const { directory, logOrigin, sealing: data, isDamaged } = workerData as IndexData;
+const sealing = sealingWith(data);
 const journal = openJournalForReading(directory);
 const { db, discarded } = openViews(directory, isDamaged, (opened) =>
   new SegmentTables(opened).removeUnlisted(),
@@ -40,7 +43,7 @@ const letters = new LetterBox({ directory, nextId, nowMs: createSteadyTime(syste
 const store = new SegmentTables(db);
 const parts: WriterParts = {
   store,
-  log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)),
+  log: new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant), sealing.rows),
   clock: systemClock,
   random,
   onUnread: (tenant, index, reason) => letters.add({ tenant, index, reason, attempts: ATTEMPTS_MAX }),
@@ -63,5 +66,6 @@ serveThread<MakerMessage>({
     letters[Symbol.dispose]();
     db.close();
     journal.close();
+    sealing[Symbol.dispose]();
   },
 });

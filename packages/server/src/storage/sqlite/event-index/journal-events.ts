@@ -24,6 +24,7 @@ import {
   type Removal,
 } from '../../event-index/store/segment-store.ts';
 import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
@@ -39,6 +40,8 @@ export class JournalEvents implements IndexedLog {
   readonly #newHeads: StatementSync;
   readonly #lastEntry: StatementSync;
   readonly #notices: StatementSync;
+  readonly #tenantKey: StatementSync;
+  readonly #sealed: SealedRows;
   readonly #knownRemovals = new KnownRemovals();
   /** The last row of entries that is in `known`. */
   #position: number | undefined;
@@ -47,10 +50,20 @@ export class JournalEvents implements IndexedLog {
   /** Where its segments do. */
   readonly #indexedTo: (tenant: TenantId) => number;
 
-  constructor(journal: DatabaseSync, logOrigin: string, indexedTo: (tenant: TenantId) => number) {
-    this.#events = new LoggedEvents(journal);
-    this.#log = new LogTables(journal, logOrigin);
+  constructor(
+    journal: DatabaseSync,
+    logOrigin: string,
+    indexedTo: (tenant: TenantId) => number,
+    sealed = new SealedRows(undefined),
+  ) {
+    this.#events = new LoggedEvents(journal, sealed);
+    this.#log = new LogTables(journal, logOrigin, sealed);
     this.#indexedTo = indexedTo;
+    this.#sealed = sealed;
+    this.#tenantKey = journal.prepare(
+      `SELECT key_id, sealed FROM tenant_keys JOIN tenants USING (tenant)
+       WHERE tenant_id = ? AND purpose = 'Tenant' AND state = 'Open'`,
+    );
     this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
     // Larger indexes exist only in altered rows.
     const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
@@ -165,8 +178,10 @@ export class JournalEvents implements IndexedLog {
     });
   }
 
-  secret(tenant: TenantId): Uint8Array {
-    return blobOf(this.#tenant.get(tenant), 'fingerprint_key');
+  secrets(tenant: TenantId): [own: Uint8Array, sealed?: Uint8Array] {
+    const own = blobOf(this.#tenant.get(tenant), 'fingerprint_key');
+    const sealed = this.#sealed.indexSecret(tenant, this.#tenantKey.get(tenant));
+    return sealed === undefined ? [own] : [own, sealed];
   }
 
   #withDeletedUnits(tenant: TenantId, rows: readonly LoggedRow[]): readonly LoggedRow[] {

@@ -3,6 +3,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { decisionIn, DecisionTexts } from '../../event-index/decision-texts.ts';
 import { type EventRow, NOWHERE } from '../../event-index/logged-event.ts';
+import { SEALED_COLUMNS, type SealedRows } from '../../sealing/sealed-rows.ts';
 import { numberOf, readOr } from '../../rows/columns.ts';
 import { REDACTION_NOTICES } from '../log/deletions.ts';
 
@@ -14,8 +15,11 @@ export interface LoggedRow extends EventRow {
 
 // Texts come as texts, which takes half the time that bytes do. Bytes that are none are replaced on the way: nobody but who
 // has changed them put them there, and what is found is looked at before it is shown.
-const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, leaf, entry, CAST(text1 AS TEXT) AS text1,
-  CAST(text2 AS TEXT) AS text2, tenant_id, contents.decision AS decision, ${REDACTION_NOTICES},
+const textOf = (column: string) =>
+  `CASE WHEN contents.key_id IS NULL THEN CAST(${column} AS TEXT) ELSE ${column} END AS ${column}`;
+const COLUMNS = `entries.id AS id, entries.tenant AS tenant, leaf_index, leaf, entry, ${textOf('text1')}, ${textOf('text2')},
+  CASE WHEN contents.key_id IS NOT NULL THEN seeds END AS seeds, ${SEALED_COLUMNS.SQLite},
+  tenants.tenant_id AS tenant_id, contents.decision AS decision, ${REDACTION_NOTICES},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 const TABLES = 'entries LEFT JOIN contents USING (id) JOIN tenants ON tenants.tenant = entries.tenant';
@@ -24,8 +28,10 @@ export class LoggedEvents {
   readonly #ofTenant: StatementSync;
   readonly #decision: StatementSync;
   readonly #decisions = new DecisionTexts<number>();
+  readonly #sealed: SealedRows;
 
-  constructor(journal: DatabaseSync) {
+  constructor(journal: DatabaseSync, sealed: SealedRows) {
+    this.#sealed = sealed;
     this.#ofTenant = journal.prepare(
       `SELECT ${COLUMNS} FROM ${TABLES} WHERE entries.tenant = ? AND leaf_index >= ? AND leaf_index < ?
        ORDER BY leaf_index LIMIT ?`,
@@ -38,8 +44,14 @@ export class LoggedEvents {
   ofTenant(tenant: number, fromIndex: number, endIndex: number, limit: number): LoggedRow[] {
     return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map((row) => {
       const decided_by = this.#decidedBy(tenant, decisionIn(row));
-      return loggedRow(Object.assign(row, { decided_by }));
+      return loggedRow(Object.assign(this.#opened(row), { decided_by }));
     });
+  }
+
+  #opened(row: Record<string, unknown>): Record<string, unknown> {
+    if (row['key_id'] === null) return row;
+    const { text1, text2, ...opened } = this.#sealed.open(row);
+    return { ...opened, text1: textIn(text1), text2: textIn(text2) };
   }
 
   #decidedBy(tenant: number, decision: number | undefined): string | undefined {
@@ -50,6 +62,13 @@ export class LoggedEvents {
     this.#decisions.keep(tenant, decision, text);
     return text;
   }
+}
+
+/** Anything but bytes is left to whoever looks at the event. */
+function textIn(value: unknown): unknown {
+  return value instanceof Uint8Array
+    ? Buffer.from(value.buffer, value.byteOffset, value.length).toString()
+    : value;
 }
 
 function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {

@@ -5,6 +5,7 @@ import { serveThread } from '../../../runtime/thread.ts';
 import type { SearchMessage } from '../../event-index/store/index-messages.ts';
 import { answerSearch } from '../../event-index/store/index-messages.ts';
 import { Searches } from '../../event-index/store/searches.ts';
+import { type SealingData, sealingWith } from '../../sealing/sealing.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { JournalEvents } from './journal-events.ts';
 import { SegmentTables } from './segment-tables.ts';
@@ -13,15 +14,17 @@ import { openViewsForReading } from './views-database.ts';
 export interface SearchData {
   readonly directory: string;
   readonly logOrigin: string;
+  readonly sealing: SealingData;
 }
 
-const { directory, logOrigin } = workerData as SearchData;
+const { directory, logOrigin, sealing: data } = workerData as SearchData;
+const sealing = sealingWith(data);
 const journal = openJournalForReading(directory);
 const views = openViewsForReading(directory);
 const store = new SegmentTables(views);
 const searches = new Searches(
   store,
-  new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant)),
+  new JournalEvents(journal, logOrigin, (tenant) => store.indexedTo(tenant), sealing.rows),
 );
 
 serveThread<SearchMessage>({
@@ -29,5 +32,6 @@ serveThread<SearchMessage>({
   stop() {
     views.close();
     journal.close();
+    sealing[Symbol.dispose]();
   },
 });

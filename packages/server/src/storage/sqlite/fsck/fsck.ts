@@ -9,6 +9,8 @@ import { placeOfVersion, recordVersionIn } from '../../fsck/record-version.ts';
 import { streamRowIn } from '../../fsck/stream-row.ts';
 import { deletionIn, redactionRowIn } from '../../rows/deletion-row.ts';
 import { allVersions, RECORD_COLUMNS } from '../../rows/record-row.ts';
+import { keyIn } from '../../rows/key-row.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { readInstallation } from '../connection/meta.ts';
 import { EVIDENCE_COLUMNS, NOT_EVIDENCE } from './columns.ts';
 import { faultOf } from './damage.ts';
@@ -22,12 +24,12 @@ const TENANTS_AT_ONCE = 1000;
 /** The caller has begun a transaction, so that all reads see one state. */
 export function checkJournal(db: DatabaseSync, options: FsckOptions): Generator<FsckProgress, FsckReport> {
   // SQLite is synchronous, so it never yields a promise.
-  return fsck(rowsOf(db), options) as Generator<FsckProgress, FsckReport>;
+  return fsck(rowsOf(db, SealedRows.toVerify(options.ring)), options) as Generator<FsckProgress, FsckReport>;
 }
 
-function rowsOf(db: DatabaseSync): StoredRows<number> {
+function rowsOf(db: DatabaseSync, sealed: SealedRows): StoredRows<number> {
   const tree = new TreeRows(db);
-  const entries = new LogRows(db);
+  const entries = new LogRows(db, sealed);
   const total = db.prepare('SELECT coalesce(max(id), 0) AS id FROM entries');
   const streams = db.prepare(`${STREAMS_OF_TENANT} AND first_index > ? ORDER BY first_index LIMIT ?`);
   const tenants = db.prepare(
@@ -38,6 +40,11 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
     `SELECT '' AS tenant_id, is_past, ${RECORD_COLUMNS} FROM ${allVersions('tenant')}
      WHERE tenant = ?1 AND (?2 IS NULL OR (kind, id, version, is_past) > (?2, ?3, ?4, ?5))
      ORDER BY kind, id, version, is_past LIMIT ?6`,
+  );
+  const keys = db.prepare(
+    `SELECT * FROM tenant_keys WHERE tenant = ?1
+       AND (?2 IS NULL OR (purpose <> 'Tenant', key_id) > (?2 <> 'Tenant', ?3))
+     ORDER BY purpose <> 'Tenant', key_id LIMIT ?4`,
   );
   const deletions = db.prepare(
     'SELECT * FROM deletions WHERE tenant = ? AND first_index > ? ORDER BY first_index LIMIT ?',
@@ -65,6 +72,8 @@ function rowsOf(db: DatabaseSync): StoredRows<number> {
       streams.all(tenant, after ?? FIRST_INTEGER, limit).map((row) => streamRowIn(row)),
     records: (tenant, after, limit) =>
       records.all(tenant, ...placeOfVersion(after), limit).map(recordVersionIn),
+    keys: (tenant, after, limit) =>
+      keys.all(tenant, after?.purpose ?? null, after?.keyId ?? null, limit).map(keyIn),
     deletions: (tenant, after, limit) => deletions.all(tenant, after ?? FIRST_INTEGER, limit).map(deletionIn),
     redactions: (tenant, after, limit) =>
       redactions

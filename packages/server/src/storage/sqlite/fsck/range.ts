@@ -7,6 +7,7 @@ import * as range from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { type LogIdentity, storedTrees, TreeTables } from '../tree/tree-tables.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
 import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
@@ -17,10 +18,11 @@ export function checkRange(
   logOrigin: string,
   request: range.RangeOf,
   keys?: readonly TrustedKey[],
+  sealed?: SealedRows,
 ): Generator<number, RangeVerdict> {
   const { tenant } = request;
   const tables = new TreeTables(db, logOrigin);
-  const [rows, tree] = [new LogRows(db), new TreeRows(db)];
+  const [rows, tree] = [new LogRows(db, sealed), new TreeRows(db)];
   const store: range.RangeStore<LogIdentity> = {
     ...storedTrees(tables, tenant),
     nextBegin: (log) => tree.epochs(log.tenant).find(({ epoch }) => epoch > log.epoch)?.firstIndex,

@@ -7,8 +7,12 @@ import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../../pool/commitments.ts';
 import type { LogRow, RowContent } from '../../fsck/log-row.ts';
 import { fault } from '../../fsck/store-fault.ts';
+import { SEALED_COLUMNS, SealedRows, sealedFaultIn } from '../../sealing/sealed-rows.ts';
 
 type Values = readonly SQLOutputValue[];
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Enough to fill the lanes of the hash pools, few enough to stay in cache. */
 const LOT_ROWS = 256;
@@ -31,7 +35,7 @@ const BYTES_COLUMNS = {
 const FIXED_BYTES = ENTRY_BYTES + 3 * HASH_BYTES + SEEDS_BYTES;
 /** The driver reads no larger integers, and would say of none in which row it is; these two are never so large. */
 const DECIDED = ['expires_at_ms', 'decision']
-  .map((name) => `max(min(${name}, ${Number.MAX_SAFE_INTEGER}), -1)`)
+  .map((name) => `max(min(${name}, ${Number.MAX_SAFE_INTEGER}), -1) AS ${name}`)
   .join(', ');
 /** SQLite sorts bytes after all other types, so only bytes are as large as an empty blob. */
 const IS_USUAL = Object.entries(BYTES_COLUMNS)
@@ -44,7 +48,10 @@ export class LogRows {
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
 
-  constructor(db: DatabaseSync) {
+  readonly #sealed: SealedRows;
+
+  constructor(db: DatabaseSync, sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
     const lot = (columns: string) =>
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
@@ -56,16 +63,17 @@ export class LogRows {
     this.#joined = db.prepare(`SELECT CAST(group_concat(joined, '') AS BLOB) FROM (${joined})`);
     this.#lot = db.prepare(
       lot(
-        `leaf_index, classification, entry, leaf, root1, root2, contents.id, text1, text2, seeds, key_id, closed,
-         ${DECIDED}`,
+        `leaf_index, classification, entry, leaf, root1, root2, contents.id AS content_id, text1, text2, seeds, closed,
+         ${DECIDED}, ${SEALED_COLUMNS.SQLite}`,
       ),
     );
-    for (const statement of [this.#outlines, this.#joined, this.#lot]) statement.setReturnArrays(true);
+    for (const statement of [this.#outlines, this.#joined]) statement.setReturnArrays(true);
   }
 
   /** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
   lot(tenant: number, first: SQLInputValue, last: SQLInputValue): LogRow[] {
-    return this.#usualRows(tenant, first, last) ?? valuesOf(this.#lot, tenant, first, last).map(rowIn);
+    const usual = this.#usualRows(tenant, first, last);
+    return usual ?? this.#lot.all(tenant, first, last).map((row) => rowIn(this.#sealed.open(row)));
   }
 
   /** Undefined if they must be read column by column. */
@@ -116,7 +124,7 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
         text2: joined.subarray(text2At, end),
         seeds: joined.subarray(seedsAt, text1At),
         closed: undefined,
-        isSealed: false,
+        sealedFault: undefined,
         expiresAtMs: integerOrNone(outline[5]),
         decision: integerOrNone(outline[6]),
       },
@@ -124,28 +132,36 @@ function splitRows(outlines: readonly Values[], joined: Uint8Array): LogRow[] {
   });
 }
 
-function rowIn(values: Values): LogRow {
-  const content = values[6] === null ? undefined : contentIn(values);
+function rowIn(row: Row): LogRow {
+  const content = row['content_id'] === null ? undefined : contentIn(row);
   return {
-    sequenceIndex: integerIn(values[0]),
-    classification: integerIn(values[1]),
-    entry: bytesIn(values[2]),
-    leaf: bytesIn(values[3]),
-    root1: bytesIn(values[4]),
-    root2: bytesIn(values[5]),
+    sequenceIndex: integerIn(row['leaf_index']),
+    classification: integerIn(row['classification']),
+    entry: bytesIn(row['entry']),
+    leaf: bytesIn(row['leaf']),
+    root1: bytesIn(row['root1']),
+    root2: bytesIn(row['root2']),
     content,
   };
 }
 
-function contentIn(values: Values): RowContent {
+function contentIn(row: Row): RowContent {
+  const fault = sealedFaultIn(row);
+  const decided = {
+    expiresAtMs: integerOrNone(row['expires_at_ms']),
+    decision: integerOrNone(row['decision']),
+    sealedFault: fault,
+  };
+  const others = {
+    ...decided,
+    closed: fault !== undefined || row['closed'] === null ? undefined : bytesIn(row['closed']),
+  };
+  if (fault !== undefined) return { ...others, text1: NO_BYTES, text2: NO_BYTES, seeds: NO_BYTES };
   return {
-    text1: bytesIn(values[7]),
-    text2: bytesIn(values[8]),
-    seeds: bytesIn(values[9]),
-    closed: values[11] === null ? undefined : bytesIn(values[11]),
-    isSealed: values[10] !== null,
-    expiresAtMs: integerOrNone(values[12]),
-    decision: integerOrNone(values[13]),
+    text1: bytesIn(row['text1']),
+    text2: bytesIn(row['text2']),
+    seeds: bytesIn(row['seeds']),
+    ...others,
   };
 }
 

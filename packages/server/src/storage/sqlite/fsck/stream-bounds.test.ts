@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { systemClock } from '../../../runtime/clock.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { draftOf, nextId, now, NOW_MS, request, STREAMS } from '../../conformance/claims.ts';
 import { decodePool, encodePool } from '../../pool/append-message.ts';
@@ -26,7 +27,7 @@ function build(count: number, more = 2) {
   const random = createSystemRandom();
   const committer = new PoolCommitter(random);
   const streams = { ...STREAMS, sealAfterEvents: 3 };
-  const journal = new Journal(db, { logOrigin: 'x', streams, nextId, random, committer });
+  const journal = new Journal(db, { logOrigin: 'x', streams, nextId, random, committer, clock: systemClock });
   const append = (drafts: number) => {
     const appendRequest = request(
       'acme',

@@ -5,6 +5,9 @@ import type { TenantId } from '@tallystick/contract';
 import { StartError } from '../../../start-error.ts';
 import type { BundleStore, OpenBundleStore } from '../../bundle-store.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
+import { type OpenSealing, sealingWith } from '../../sealing/sealing.ts';
+import { ringKeysIn } from '../records/tenant-keys.ts';
 import { openJournalForReading } from '../connection/database.ts';
 import { LogTables } from './log-tables.ts';
 import { readInstallation } from '../connection/meta.ts';
@@ -12,12 +15,17 @@ import { TreeReads } from '../tree/tree-reads.ts';
 import { type LogIdentity, storedTrees } from '../tree/tree-tables.ts';
 
 /** Throws StartError. */
-export function openBundleStore(directory: string, tenant: TenantId): OpenBundleStore<LogIdentity> {
+export async function openBundleStore(
+  directory: string,
+  tenant: TenantId,
+  openSealing: OpenSealing,
+): Promise<OpenBundleStore<LogIdentity>> {
   using opening = new DisposableStack();
   const db = opening.use(openJournalForReading(directory));
   const installation = readInstallation(db);
   if (installation === undefined) throw new StartError(`no service was started on ${directory}`);
-  const store = storeIn(db, installation.logOrigin, tenant);
+  const sealing = opening.use(sealingWith(await openSealing(ringKeysIn(db))));
+  const store = storeIn(db, installation.logOrigin, tenant, sealing.rows);
   const opened = opening.move();
   return {
     now: store,
@@ -29,8 +37,13 @@ export function openBundleStore(directory: string, tenant: TenantId): OpenBundle
   };
 }
 
-function storeIn(db: DatabaseSync, logOrigin: string, tenant: TenantId): BundleStore<LogIdentity> {
-  const { trees, evidence } = new TreeReads(db, logOrigin);
+function storeIn(
+  db: DatabaseSync,
+  logOrigin: string,
+  tenant: TenantId,
+  sealed: SealedRows,
+): BundleStore<LogIdentity> {
+  const { trees, evidence } = new TreeReads(db, logOrigin, sealed);
   const streams = new LogTables(db, logOrigin);
   const end = db.prepare(
     `SELECT coalesce((SELECT min(first_index) FROM epochs WHERE tenant = ?1 AND epoch > ?2),

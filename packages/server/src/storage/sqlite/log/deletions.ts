@@ -4,9 +4,11 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import { KIND_AT, KINDS } from '@tallystick/evidence';
 import type { Deletion, IndexSpan, RedactedEvent } from '../../../streams/removal/removal.ts';
-import { numberOf } from '../../rows/columns.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
 import { deletionIn } from '../../rows/deletion-row.ts';
-import { punctured } from '../../rows/punctured.ts';
+import { Nonces } from '../../sealing/boxes.ts';
+import { puncturedContent, type Resealing } from '../../sealing/reseal.ts';
+import { SEALED_COLUMNS } from '../../sealing/sealed-rows.ts';
 import type { Redaction } from '../../rows/redaction-notice.ts';
 
 /** Spans do not overlap: of those that begin before its end, the last one ends last. */
@@ -66,6 +68,51 @@ export function deleteContents(db: DatabaseSync, tenantId: TenantId, spans: read
   for (const { firstIndex, endIndex } of spans) statement.run(tenantId, firstIndex, endIndex);
 }
 
+/** New nonces for the keys that have sealed these contents: to be committed before `punctureContents`. */
+export function noncesFor(
+  db: DatabaseSync,
+  tenantId: TenantId,
+  redactions: readonly Redaction[],
+): Map<string, Nonces> {
+  const read = db.prepare(
+    `SELECT key_id FROM entries JOIN contents USING (id) JOIN tenants USING (tenant)
+     WHERE tenant_id = ? AND leaf_index = ? AND key_id IS NOT NULL`,
+  );
+  const take = db.prepare(
+    `UPDATE tenant_keys SET blocks = blocks + 1 WHERE key_id = ?2
+       AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?1) RETURNING blocks - 1 AS block`,
+  );
+  const keyIds = new Set<string>();
+  for (const { index } of redactions)
+    for (const row of read.all(tenantId, index)) keyIds.add(textIn(row, 'key_id'));
+  return new Map(
+    [...keyIds].map((keyId) => [keyId, new Nonces(numberOf(take.get(tenantId, keyId), 'block'))]),
+  );
+}
+
+/** Rewrites the contents of events without the units that are deleted, and forgets what told them from other events. */
+export function punctureContents(
+  db: DatabaseSync,
+  tenantId: TenantId,
+  redactions: readonly Redaction[],
+  resealing: Resealing,
+): void {
+  const read = db.prepare(
+    `SELECT contents.id, entry, text1, text2, seeds, closed, ${SEALED_COLUMNS.SQLite}
+     FROM entries JOIN contents USING (id) JOIN tenants USING (tenant)
+     WHERE tenant_id = ? AND leaf_index = ? AND ${IS_EVENT}`,
+  );
+  const write = db.prepare(
+    'UPDATE contents SET text1 = ?, text2 = ?, seeds = ?, closed = ?, sent_fingerprint = NULL WHERE id = ?',
+  );
+  for (const redaction of redactions) {
+    const row = read.get(tenantId, redaction.index);
+    if (row === undefined) continue;
+    const left = puncturedContent(row, redaction, resealing);
+    if (left !== undefined) write.run(left.text1, left.text2, left.seeds, left.closed, numberOf(row, 'id'));
+  }
+}
+
 /** Unless the stream is open: then events may follow. */
 export function markPurged(
   db: DatabaseSync,
@@ -78,26 +125,4 @@ export function markPurged(
        AND first_index = ?2 AND purged_at_ms IS NULL
        AND EXISTS (SELECT 1 FROM streams AS next WHERE next.tenant = streams.tenant AND next.first_index > ?2)`,
   ).run(tenantId, streamFirstIndex, nowMs);
-}
-
-/** Rewrites the contents of events without the units that are deleted, and forgets what told them from other events. */
-export function punctureContents(
-  db: DatabaseSync,
-  tenantId: TenantId,
-  redactions: readonly Redaction[],
-): void {
-  const read = db.prepare(
-    `SELECT contents.id, entry, text1, text2, seeds, closed FROM entries JOIN contents USING (id) JOIN tenants USING (tenant)
-     WHERE tenant_id = ? AND leaf_index = ? AND ${IS_EVENT}`,
-  );
-  const write = db.prepare(
-    'UPDATE contents SET text1 = ?, text2 = ?, seeds = ?, closed = ?, sent_fingerprint = NULL WHERE id = ?',
-  );
-  for (const redaction of redactions) {
-    const row = read.get(tenantId, redaction.index);
-    if (row === undefined) continue;
-    const left = punctured(row, redaction);
-    if (left !== undefined)
-      write.run(left.text1, left.text2, left.seeds, left.closed ?? null, numberOf(row, 'id'));
-  }
 }

@@ -5,6 +5,7 @@ import type { Classification, EventId, TenantId } from '@tallystick/contract';
 import { eventIdBytes } from '@tallystick/evidence';
 import type { AlteredEvent, StoredEvidence } from '../../../streams/tree.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { NOTICES_OF_ENTRY } from './deletions.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { noticesNamedBy } from '../../rows/removed-rows.ts';
@@ -17,9 +18,11 @@ export class EvidenceTables {
   readonly #one: StatementSync;
   readonly #range: StatementSync;
   readonly #at: StatementSync;
+  readonly #sealed: SealedRows;
   #contents: StoredContents | undefined;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
     const select = `SELECT ${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY} FROM entries LEFT JOIN contents USING (id)`;
     const tenant = (place: number) => `(SELECT tenant FROM tenants WHERE tenant_id = ?${place})`;
     this.#one = db.prepare(`${select} WHERE event_id = ?1 AND tenant = ${tenant(2)} AND ${MAY_BE_SEEN}`);
@@ -38,13 +41,13 @@ export class EvidenceTables {
   ): StoredEvidence | AlteredEvent | undefined {
     const row = this.#one.get(eventIdBytes(eventId), tenant, bitsOf(visible));
     if (row === undefined) return undefined;
-    return soundEvidenceIn(row, this.#noticesOf(tenant, [row]), this.#checked());
+    return soundEvidenceIn(row, this.#noticesOf(tenant, [row]), this.#checked(), this.#sealed);
   }
 
   /** The stored values, unchecked. */
   range(tenant: TenantId, fromIndex: number, endIndex: number, limit: number): StoredEvidence[] {
     const rows = this.#range.all(tenant, fromIndex, endIndex, limit);
-    return evidenceIn(rows, this.#noticesOf(tenant, rows), this.#checked());
+    return evidenceIn(rows, this.#noticesOf(tenant, rows), this.#checked(), this.#sealed);
   }
 
   #noticesOf(tenant: TenantId, rows: readonly Row[]): (Row | undefined)[] {

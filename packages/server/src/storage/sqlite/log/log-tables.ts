@@ -17,6 +17,7 @@ import { DeletionRows, IS_EVENT, NOTICES_OF_ENTRY } from './deletions.ts';
 import { ExpiredContents } from './expired-contents.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
 import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
@@ -49,9 +50,10 @@ export class LogTables {
   readonly #contentCount: StatementSync;
   readonly #deletions: DeletionRows;
   readonly #expired: ExpiredContents;
-  readonly #stored = new StoredEvents();
+  readonly #stored: StoredEvents;
 
-  constructor(db: DatabaseSync, logOrigin: string) {
+  constructor(db: DatabaseSync, logOrigin: string, sealed?: SealedRows) {
+    this.#stored = new StoredEvents(sealed);
     this.#trees = new TreeTables(db, logOrigin);
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
     this.#event = db.prepare(

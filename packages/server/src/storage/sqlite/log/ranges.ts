@@ -5,6 +5,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { Calls, OfAny } from '../../../runtime/calls.ts';
 import type { RangeVerdict, TenantRange, TenantTrees } from '../../../streams/tree.ts';
 import { trustedOf } from '../../fsck/notes.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { checkRange } from '../fsck/range.ts';
 
 /** The progress of a range; includes the verdict at its end. */
@@ -20,13 +21,17 @@ export class RangeChecks {
   readonly #ranges = new Map<number, ReturnType<typeof checkRange>>();
   #lastNumber = 0;
 
-  constructor(db: DatabaseSync, logOrigin: string) {
+  readonly #sealed: SealedRows | undefined;
+
+  constructor(db: DatabaseSync, logOrigin: string, sealed?: SealedRows) {
+    this.#sealed = sealed;
     this.#db = db;
     this.#logOrigin = logOrigin;
   }
 
   begin(request: TenantRange): number {
-    this.#ranges.set(++this.#lastNumber, checkRange(this.#db, this.#logOrigin, request, trustedOf(request)));
+    const steps = checkRange(this.#db, this.#logOrigin, request, trustedOf(request), this.#sealed);
+    this.#ranges.set(++this.#lastNumber, steps);
     return this.#lastNumber;
   }
 

@@ -9,6 +9,7 @@ import { appendsBy } from '../../pool/send-pools.ts';
 import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.ts';
 import type { JournalParts } from '../log/journal-log.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
+import type { SealingData } from '../../sealing/sealing.ts';
 import { checksBy, type RangeChecks } from '../log/ranges.ts';
 import type { TreeData } from './tree-thread.ts';
 import type { WriterData } from './writer-thread.ts';
@@ -25,16 +26,23 @@ export interface LogThreadsOptions {
   readonly directory: string;
   readonly logOrigin: string;
   readonly streams: StreamLimits;
+  readonly sealing: SealingData;
   readonly onCrash: (error: Error) => void;
 }
 
 const LARGE_POOL_DRAFTS = 128;
 
-export function startLogThreads({ directory, logOrigin, streams, onCrash }: LogThreadsOptions): OpenJournal {
+export function startLogThreads({
+  directory,
+  logOrigin,
+  streams,
+  sealing,
+  onCrash,
+}: LogThreadsOptions): OpenJournal {
   const between = new MessageChannel();
-  const writerData: WriterData = { directory, logOrigin, streams, fromCommitments: between.port1 };
+  const writerData: WriterData = { directory, logOrigin, streams, sealing, fromCommitments: between.port1 };
   const commitmentsData: CommitmentsData = { toWriter: between.port2 };
-  const readingData: TreeData = { directory, logOrigin };
+  const readingData: TreeData = { directory, logOrigin, sealing };
   const writer = startThread<CallMessage>('writer-thread', writerData, onCrash, [between.port1]);
   let commitments: ThreadHandle<CommitmentsMessage> | undefined;
   // Started with the first large pool: many services never get one.

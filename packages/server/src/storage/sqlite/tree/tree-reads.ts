@@ -17,6 +17,7 @@ import type {
   StoredEvidence,
 } from '../../../streams/tree.ts';
 import { ofLog } from '../../rows/log-identity.ts';
+import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { EvidenceTables } from '../log/evidence-tables.ts';
 import { proveEvent, proveGrowth } from './tree-proofs.ts';
 import { type LogIdentity, TreeTables } from './tree-tables.ts';
@@ -29,10 +30,10 @@ export class TreeReads {
   readonly trees: TreeTables;
   readonly evidence: EvidenceTables;
 
-  constructor(db: DatabaseSync, logOrigin: string) {
+  constructor(db: DatabaseSync, logOrigin: string, sealed?: SealedRows) {
     this.db = db;
     this.trees = new TreeTables(db, logOrigin, new TileMemory(TILES_REMEMBERED_MAX));
-    this.evidence = new EvidenceTables(db);
+    this.evidence = new EvidenceTables(db, sealed);
   }
 
   log(tenant: TenantId, index?: number): LogIdentity | undefined {

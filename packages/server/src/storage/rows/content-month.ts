@@ -1,5 +1,5 @@
-// The partition of an event's content: that of the month in which it expires, so that expired content can be dropped as
-// a whole.
+// The month in which the content of an event expires. On PostgreSQL it is the partition of the content, so that expired content
+// can be dropped as a whole; sealed content has a key for each, which can be destroyed.
 
 /** Counted from January 1970, which is 1; 0 for content that never expires. */
 export function contentMonthOf(expiresAtMs: number | undefined): number {

@@ -1,0 +1,86 @@
+// The keys of tenants in the database, beside what the writer needs for each pool: postgres/append/pool-keys.ts.
+
+import type { TenantId } from '@tallystick/contract';
+import type { Random } from '../../../runtime/random.ts';
+import type { TenantKeyStore } from '../../../streams/removal/tenant-keys.ts';
+import { runAsync } from '../../resumable.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { keyIn } from '../../rows/key-row.ts';
+import { destroyKeys, type KeyRows, renewKeys } from '../../sealing/key-changes.ts';
+import type { Keyring } from '../../sealing/keyring.ts';
+import { ALL_TENANTS, type Database, statement, type Transaction } from '../connection/database.ts';
+import { ENTRIES_WITH_CONTENTS } from '../log/log-columns.ts';
+
+const RING_KEYS = statement(`SELECT DISTINCT ring_key FROM tenant_keys WHERE state <> 'Destroyed'`);
+const TENANTS = statement(
+  'SELECT DISTINCT tenant_id FROM tenant_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2',
+);
+const ALL = statement(
+  `SELECT * FROM tenant_keys WHERE tenant_id = $1 ORDER BY purpose <> 'Tenant', key_id FOR UPDATE`,
+);
+const PUT = statement(
+  'UPDATE tenant_keys SET state = $3, sealed = $4, ring_key = $5 WHERE tenant_id = $1 AND key_id = $2',
+);
+const CLOSE = statement(
+  `UPDATE tenant_keys SET state = 'Closed' WHERE tenant_id = $1 AND state = 'Open'
+     AND (purpose = 'Content' OR $2) AND ($3::integer IS NULL OR (month > 0 AND month < $3))`,
+);
+const USED = statement(
+  `SELECT DISTINCT key_id FROM ${ENTRIES_WITH_CONTENTS} WHERE entries.tenant_id = $1 AND key_id IS NOT NULL`,
+);
+const EMPTIED = statement(
+  `SELECT month FROM tenant_keys WHERE purpose = 'Content' AND month > 0 AND month < $1
+   GROUP BY month HAVING bool_and(state = 'Destroyed')`,
+);
+
+/** The keys of the keyring that have sealed some of them. */
+export async function ringKeysIn(database: Database, scope = ALL_TENANTS): Promise<string[]> {
+  return (await database.read(scope, RING_KEYS)).map((row) => textIn(row, 'ring_key'));
+}
+
+export interface TenantKeyParts {
+  readonly ring: Keyring | undefined;
+  readonly random: Random;
+}
+
+export function createTenantKeyStore(database: Database, { ring, random }: TenantKeyParts): TenantKeyStore {
+  const changing = <T>(tenant: TenantId, work: (transaction: Transaction) => Promise<T>) =>
+    database.inTransaction({ role: 'Writer', tenants: [tenant] }, work);
+  const close = (tenant: TenantId, isWhole: boolean, before: number | null) =>
+    changing(
+      tenant,
+      async (transaction) => void (await transaction.change(CLOSE, [tenant, isWhole, before])),
+    );
+  return {
+    tenants: async (after, limit) =>
+      (await database.read(ALL_TENANTS, TENANTS, [after ?? '', limit])).map((row) =>
+        textIn(row, 'tenant_id'),
+      ),
+    close: (tenant) => close(tenant, true, null),
+    rotate: (tenant) => close(tenant, false, null),
+    closeBefore: (tenant, before) => close(tenant, false, before),
+    renew: (tenant) =>
+      ring === undefined
+        ? Promise.resolve(0)
+        : changing(tenant, (transaction) =>
+            runAsync(renewKeys(tenant, rowsOf(tenant, transaction), { ring, random })),
+          ),
+    async destroyUnused(tenant) {
+      // Closed before: no more content comes under those that are destroyed.
+      const used = await database.read({ role: 'Reader', tenants: [tenant] }, USED, [tenant]);
+      const keyIds = new Set(used.map((row) => textIn(row, 'key_id')));
+      return changing(tenant, (transaction) => runAsync(destroyKeys(rowsOf(tenant, transaction), keyIds)));
+    },
+    emptiedMonths: async (before) =>
+      (await database.read(ALL_TENANTS, EMPTIED, [before])).map((row) => numberOf(row, 'month')),
+    ringKeys: () => ringKeysIn(database),
+  };
+}
+
+function rowsOf(tenant: TenantId, transaction: Transaction): KeyRows {
+  return {
+    all: async () => (await transaction.query(ALL, [tenant])).map(keyIn),
+    put: ({ keyId, state, sealed, ringKey }) =>
+      transaction.change(PUT, [tenant, keyId, state, sealed, ringKey]),
+  };
+}

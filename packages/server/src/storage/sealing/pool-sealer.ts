@@ -1,0 +1,119 @@
+// Seals the contents of a pool, with keys that are stored and of which this process has a block of nonces. Keys that are missing
+// are gathered while a pool is decided: it is rolled back then, the keys are made in a commit of their own
+// (provide-keys.ts), and the pool is decided again. So no commit waits for a key but the first of a tenant and month.
+
+import type { TenantId } from '@tallystick/contract';
+import { eventIdBytes, KINDS } from '@tallystick/evidence';
+import type { PooledDraft } from '../pool/append-message.ts';
+import { Nonces, sealBox } from './boxes.ts';
+
+/** A key for new content. */
+export interface ContentKey {
+  readonly tenant: TenantId;
+  readonly keyId: string;
+  readonly month: number;
+  readonly key: Uint8Array;
+  /** Of nonces, for this process alone. */
+  readonly block: number;
+}
+
+export interface MissingKey {
+  readonly tenant: TenantId;
+  readonly month: number;
+}
+
+export type SealedContent =
+  | { readonly keyId: string; readonly box: Uint8Array }
+  /** The pool must not be stored. */
+  | { readonly missing: MissingKey };
+
+/** The pool cannot be stored before these are made. */
+export class MissingKeys extends Error {
+  /** The months of each tenant. */
+  readonly months: ReadonlyMap<TenantId, ReadonlySet<number>>;
+
+  constructor(keys: readonly MissingKey[]) {
+    const months = new Map<TenantId, Set<number>>();
+    for (const { tenant, month } of keys) months.set(tenant, (months.get(tenant) ?? new Set()).add(month));
+    super(`there are no keys yet for ${[...months.keys()].join()}`);
+    this.months = months;
+  }
+}
+
+interface HeldKey extends ContentKey {
+  readonly nonces: Nonces;
+}
+
+const HELD_MAX = 100_000;
+
+export class PoolSealer {
+  /** By bits of the classifications. */
+  readonly #sealed: number;
+  /** The keys that take new content. */
+  readonly #current = new Map<TenantId, Map<number, HeldKey>>();
+  /** All keys with what is left of their blocks, by id: one that is confirmed again goes on where it was. */
+  readonly #held = new Map<string, HeldKey>();
+
+  constructor(sealed: number) {
+    this.#sealed = sealed;
+  }
+
+  /** Undefined for content that is stored in the clear. Notices always are. */
+  seal(
+    tenant: TenantId,
+    { kind, classification, eventId, texts }: PooledDraft,
+    month: number,
+    seeds: Uint8Array,
+  ): SealedContent | undefined {
+    if (kind !== KINDS.event || ((this.#sealed >> classification) & 1) === 0) return undefined;
+    const held = this.#current.get(tenant)?.get(month);
+    if (held === undefined) return { missing: { tenant, month } };
+    const content = { text1: texts[0], text2: texts[1], seeds, closed: undefined };
+    const place = { tenant, eventId: eventIdBytes(eventId) };
+    return { keyId: held.keyId, box: sealBox(content, place, held.key, held.nonces) };
+  }
+
+  /** Whether this process has a block of its nonces. */
+  holds(keyId: string): boolean {
+    return this.#held.has(keyId);
+  }
+
+  /** The key takes new content from now on; without a block for one that is held. */
+  use(key: Omit<ContentKey, 'block'> & { readonly block: number | undefined }): void {
+    let held = this.#held.get(key.keyId);
+    if (held === undefined) {
+      const { block } = key;
+      if (block === undefined) throw new Error(`the key ${key.keyId} has no block of nonces`);
+      if (this.#held.size >= HELD_MAX) this.#forgetAll();
+      held = { ...key, block, nonces: new Nonces(block) };
+      this.#held.set(key.keyId, held);
+    }
+    const own = this.#current.get(key.tenant) ?? new Map<number, HeldKey>();
+    this.#current.set(key.tenant, own.set(key.month, held));
+  }
+
+  /** Of these tenants, the ids of the keys that take new content as far as this process knows. */
+  current(tenants: readonly TenantId[]): { readonly tenant: TenantId; readonly keyId: string }[] {
+    return tenants.flatMap((tenant) =>
+      [...(this.#current.get(tenant)?.values() ?? [])].map(({ keyId }) => ({ tenant, keyId })),
+    );
+  }
+
+  /** The other keys of these tenants take no new content any more. */
+  keepOnly(tenants: readonly TenantId[], keyIds: ReadonlySet<string>): void {
+    for (const tenant of tenants) {
+      const own = this.#current.get(tenant);
+      for (const [month, { keyId }] of own ?? []) if (!keyIds.has(keyId)) own!.delete(month);
+    }
+  }
+
+  /** The database may have changed: which keys take new content is read again. */
+  forget(): void {
+    this.#current.clear();
+  }
+
+  #forgetAll(): void {
+    this.#current.clear();
+    this.#held.clear();
+  }
+}

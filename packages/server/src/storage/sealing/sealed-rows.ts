@@ -1,0 +1,174 @@
+// Opens sealed contents where rows enter the process: what reads the rows after that sees texts and seeds as if they had never been
+// sealed. A row brings the sealed keys with it (`SEALED_COLUMNS`), so that a key counts as it is stored at that moment: what was
+// destroyed opens nowhere from then on, whatever a process remembers.
+
+import { createHmac } from 'node:crypto';
+import { eventIdText } from '@tallystick/evidence';
+import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
+import { type BoxedContent, type Nonces, openBox, sealBox } from './boxes.ts';
+import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * The columns that `open` needs besides entry, text1, text2 and seeds, of entries joined with their contents: the keys are those of
+ * the content and of its tenant, sealed, and the id of the latter.
+ */
+export const SEALED_COLUMNS = {
+  SQLite: sealedColumns({
+    owner: 'tenant',
+    tenantId: '(SELECT tenant_id FROM tenants WHERE tenants.tenant = entries.tenant)',
+    joined: (...parts) => `CAST(${parts.join(' || ')} AS BLOB)`,
+    bytes: (text) => text,
+  }),
+  PostgreSQL: sealedColumns({
+    owner: 'tenant_id',
+    tenantId: 'entries.tenant_id',
+    joined: (...parts) => parts.join(' || '),
+    bytes: (text) => `convert_to(${text}, 'UTF8')`,
+  }),
+} as const;
+
+interface Dialect {
+  /** The column of the tenant. */
+  readonly owner: string;
+  readonly tenantId: string;
+  readonly joined: (...parts: readonly string[]) => string;
+  readonly bytes: (text: string) => string;
+}
+
+function sealedColumns({ owner, tenantId, joined, bytes }: Dialect): string {
+  const keys = `SELECT ${joined('own_key.sealed', 'tenant_key.sealed', bytes('tenant_key.key_id'))}
+    FROM tenant_keys AS own_key JOIN tenant_keys AS tenant_key
+      ON tenant_key.${owner} = own_key.${owner} AND tenant_key.key_id = own_key.over_id
+    WHERE own_key.${owner} = entries.${owner} AND own_key.key_id = contents.key_id`;
+  return `contents.key_id, CASE WHEN contents.key_id IS NOT NULL THEN ${tenantId} END AS sealed_of,
+    CASE WHEN contents.key_id IS NOT NULL THEN (${keys}) END AS sealed_keys`;
+}
+
+const KEY_ID_BYTES = 26;
+const KEYS_REMEMBERED_MAX = 10_000;
+const EVENT_ID_AT = 36;
+const EVENT_ID_BYTES = 16;
+
+const decoder = new TextDecoder();
+
+const SEALED_FAULT = 'sealed_fault';
+
+/** Why the content of a row did not open, if it is sealed. */
+export function sealedFaultIn(row: Row): string | undefined {
+  if (row['key_id'] === null || row['key_id'] === undefined) return undefined;
+  const said = row[SEALED_FAULT];
+  return typeof said === 'string' ? said : 'its content is sealed, and was not opened';
+}
+
+export class SealedRows {
+  readonly #ring: Keyring | undefined;
+  readonly #keys = new Map<string, Uint8Array>();
+
+  readonly #isVerifying: boolean;
+
+  /** Without a keyring every sealed content is a fault. */
+  constructor(ring: Keyring | undefined, isVerifying = false) {
+    this.#ring = ring;
+    this.#isVerifying = isVerifying;
+  }
+
+  /** For a verifier, whose keyring is whole: a key that it lacks is a fault of the row, too. */
+  static toVerify(ring: Keyring | undefined): SealedRows {
+    return new SealedRows(ring, true);
+  }
+
+  /**
+   * Takes rows with `entry`, `text1` and SEALED_COLUMNS. A row that is not sealed is returned as it is; one that does not open
+   * says why in `sealedFaultIn`. Throws UnknownRingKey.
+   */
+  open<R extends Row>(row: R): R {
+    const keyId = row['key_id'];
+    if (keyId === null || keyId === undefined) return row;
+    try {
+      const { text1, text2, seeds, closed } = this.#opened(
+        row,
+        readOr(() => textIn(row, 'key_id'), ''),
+      );
+      return { ...row, key_id: null, text1, text2, seeds, closed: closed ?? null };
+    } catch (error) {
+      const isFault =
+        error instanceof UnusableKey && (this.#isVerifying || !(error instanceof UnknownRingKey));
+      if (isFault) return { ...row, text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message };
+      throw error;
+    }
+  }
+
+  /**
+   * What the index of a tenant is encrypted with, made of its key: `row` has `key_id` and `sealed`. Undefined where there is none that
+   * opens, which the verifier of the keys says.
+   */
+  indexSecret(tenant: string, row: Row | undefined): Uint8Array | undefined {
+    if (row === undefined || this.#ring === undefined) return undefined;
+    try {
+      const name = { tenant, purpose: 'Tenant', keyId: textIn(row, 'key_id') } as const;
+      const key = this.#ring.open(blobOf(row, 'sealed'), name);
+      return createHmac('sha256', key).update('index of events').digest();
+    } catch (error) {
+      if (error instanceof UnusableKey || error instanceof ColumnError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The box of a content that was read sealed, and is changed since. `row` is as it was stored. */
+  reseal(row: Row, changed: BoxedContent, nonces: Nonces): Uint8Array {
+    if (this.#ring === undefined) throw new UnusableKey('there is no keyring to seal with');
+    const tenant = textIn(row, 'sealed_of');
+    const key = this.#keyOf(this.#ring, tenant, textIn(row, 'key_id'), row);
+    return sealBox(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
+  }
+
+  #opened(row: Row, keyId: string) {
+    const ring = this.#ring;
+    if (ring === undefined)
+      throw new UnusableKey('its content is sealed, and there is no keyring to open it');
+    const tenant = readOr(() => textIn(row, 'sealed_of'), '');
+    const key = this.#keyOf(ring, tenant, keyId, row);
+    const eventId = eventIdOf(row);
+    const box = readOr(() => blobOf(row, 'text1'), new Uint8Array(0));
+    const rest = [
+      readOr(() => blobOf(row, 'text2'), undefined),
+      readOr(() => blobOf(row, 'seeds'), undefined),
+    ];
+    const content = rest.every((each) => each?.length === 0)
+      ? openBox(box, { tenant, eventId }, key)
+      : undefined;
+    if (content === undefined)
+      throw new UnusableKey(
+        `its content is not what was hashed: no such box was sealed for ${eventIdIn(eventId)}`,
+      );
+    return content;
+  }
+
+  #keyOf(ring: Keyring, tenant: string, keyId: string, row: Row): Uint8Array {
+    const keys = readOr(() => blobOf(row, 'sealed_keys'), undefined);
+    if (keys === undefined) throw new UnusableKey(`its data key ${keyId} is not there`);
+    if (keys.length !== 2 * ENVELOPE_BYTES + KEY_ID_BYTES)
+      throw new UnusableKey(`its data key ${keyId} is destroyed, and no notice says so`);
+    const name = `${tenant} ${keyId}`;
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    const overId = decoder.decode(keys.subarray(2 * ENVELOPE_BYTES));
+    const over = keys.subarray(ENVELOPE_BYTES, 2 * ENVELOPE_BYTES);
+    const tenantKey = ring.open(over, { tenant, purpose: 'Tenant', keyId: overId });
+    const sealed = keys.subarray(0, ENVELOPE_BYTES);
+    const key = ring.open(sealed, { tenant, purpose: 'Content', keyId }, tenantKey);
+    if (this.#keys.size >= KEYS_REMEMBERED_MAX) this.#keys.clear();
+    this.#keys.set(name, key);
+    return key;
+  }
+}
+
+function eventIdOf(row: Row): Uint8Array {
+  return blobOf(row, 'entry').subarray(EVENT_ID_AT, EVENT_ID_AT + EVENT_ID_BYTES);
+}
+
+function eventIdIn(bytes: Uint8Array): string {
+  return bytes.length === EVENT_ID_BYTES ? eventIdText(bytes) : 'this event';
+}

@@ -1,0 +1,77 @@
+// The keys of tenants in journal.db, beside what the writer needs for each pool: sqlite/append/journal-keys.ts.
+
+import type { DatabaseSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
+import type { Calls } from '../../../runtime/calls.ts';
+import type { TenantKeyStore } from '../../../streams/removal/tenant-keys.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { keyIn } from '../../rows/key-row.ts';
+import type { KeyRows } from '../../sealing/key-changes.ts';
+import type { JournalOwner } from '../append/journal-owner.ts';
+
+/** The keys of the keyring that have sealed some of them. */
+export function ringKeysIn(db: DatabaseSync): string[] {
+  return db
+    .prepare(`SELECT DISTINCT ring_key FROM tenant_keys WHERE state <> 'Destroyed'`)
+    .all()
+    .map((row) => textIn(row, 'ring_key'));
+}
+
+export function hasKeys(db: DatabaseSync): boolean {
+  return db.prepare('SELECT 1 FROM tenant_keys LIMIT 1').get() !== undefined;
+}
+
+const OF_TENANT = 'tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?1)';
+
+/** In the transaction of the caller. */
+export function keyRowsOf(db: DatabaseSync, tenant: TenantId): KeyRows {
+  const put = db.prepare(
+    `UPDATE tenant_keys SET state = ?3, sealed = ?4, ring_key = ?5 WHERE ${OF_TENANT} AND key_id = ?2`,
+  );
+  return {
+    all: () =>
+      db
+        .prepare(`SELECT * FROM tenant_keys WHERE ${OF_TENANT} ORDER BY purpose <> 'Tenant', key_id`)
+        .all(tenant)
+        .map(keyIn),
+    put: ({ keyId, state, sealed, ringKey }) => put.run(tenant, keyId, state, sealed, ringKey),
+  };
+}
+
+/** All of them, or data keys alone: of all months, or of those before one. */
+export type ClosedKeys = 'All' | 'Content' | { readonly before: number };
+
+export function closeKeys(db: DatabaseSync, tenant: TenantId, closed: ClosedKeys): void {
+  const ofMonths = typeof closed === 'string' ? '' : `AND month > 0 AND month < ${closed.before}`;
+  const which = closed === 'All' ? '' : `AND purpose = 'Content' ${ofMonths}`;
+  db.prepare(`UPDATE tenant_keys SET state = 'Closed' WHERE ${OF_TENANT} AND state = 'Open' ${which}`).run(
+    tenant,
+  );
+}
+
+export function createTenantKeyStore(reading: DatabaseSync, owner: Calls<JournalOwner>): TenantKeyStore {
+  const tenants = reading.prepare(
+    `SELECT DISTINCT tenant_id FROM tenant_keys JOIN tenants USING (tenant) WHERE tenant_id > ? ORDER BY tenant_id LIMIT ?`,
+  );
+  const used = reading.prepare(
+    `SELECT DISTINCT key_id FROM entries JOIN contents USING (id) WHERE ${OF_TENANT} AND key_id IS NOT NULL`,
+  );
+  const emptied = reading.prepare(
+    `SELECT month FROM tenant_keys WHERE purpose = 'Content' AND month > 0 AND month < ?
+     GROUP BY month HAVING min(state = 'Destroyed') = 1`,
+  );
+  return {
+    tenants: async (after, limit) => tenants.all(after ?? '', limit).map((row) => textIn(row, 'tenant_id')),
+    close: (tenant) => owner.closeKeys(tenant, 'All'),
+    rotate: (tenant) => owner.closeKeys(tenant, 'Content'),
+    closeBefore: (tenant, before) => owner.closeKeys(tenant, { before }),
+    renew: (tenant) => owner.renewKeys(tenant),
+    destroyUnused: async (tenant) =>
+      owner.destroyKeys(
+        tenant,
+        used.all(tenant).map((row) => textIn(row, 'key_id')),
+      ),
+    emptiedMonths: async (before) => emptied.all(before).map((row) => numberOf(row, 'month')),
+    ringKeys: async () => ringKeysIn(reading),
+  };
+}

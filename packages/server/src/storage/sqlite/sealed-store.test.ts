@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { CLASSIFICATIONS, type Classification } from '@tallystick/contract';
+import { systemClock } from '../../runtime/clock.ts';
+import { createSystemRandom } from '../../runtime/random.ts';
+import { openRunningJournal } from '../../testing/running-journal.ts';
+import { sealingBy, testRing } from '../../testing/sealed-store.ts';
+import { append, draftOf, NOW_MS, request, soundContent, STREAMS } from '../conformance/claims.ts';
+import type { RingData } from '../sealing/keyring.ts';
+import type { OpenSealing } from '../sealing/sealing.ts';
+import type { Storage } from '../storage.ts';
+import { copyJournal } from './copy/copy-journal.ts';
+import { openSqliteStorage } from './sqlite-storage.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-sealed-'));
+after(() => rmSync(folder, { recursive: true }));
+const newPlace = () => mkdtempSync(join(folder, 'data-'));
+
+const CANARY = 'Kanarienvogel';
+const EVENTS = 2048;
+
+function openAt(directory: string, openSealing?: OpenSealing, threads = false): Promise<Storage> {
+  return openSqliteStorage({
+    directory,
+    logOrigin: 'audit.example.com',
+    streams: STREAMS,
+    clock: systemClock,
+    random: createSystemRandom(),
+    threads,
+    exclusive: true,
+    openSealing,
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+}
+
+const eventOf = (i: number, classification: Classification) =>
+  draftOf(
+    {
+      timestamp: '2026-01-02T03:04:05.678Z',
+      classification,
+      actor: { actorType: 'User', userName: `${CANARY}-${i}` },
+      resource: { resourceType: 'Invoice', resourceId: `${CANARY}-${i}` },
+      payload: { note: `${CANARY} sings ${i}` },
+    },
+    { classification, retention: 'P7Y' },
+  );
+
+/** Some events are stored, indexed and backed up; returns all files in which the name is found. */
+async function filesWithCanary(
+  classification: Classification,
+  openSealing?: OpenSealing,
+): Promise<readonly string[]> {
+  const directory = newPlace();
+  {
+    await using storage = await openAt(directory, openSealing, true);
+    await storage.tenants.ensure('acme', NOW_MS);
+    for (let at = 0; at < EVENTS; at += 512)
+      await append(
+        storage,
+        request(
+          'acme',
+          Array.from({ length: 512 }, (_, i) => eventOf(at + i, classification)),
+        ),
+      );
+    assert.equal((await storage.index.turn()).taken, EVENTS);
+    const [last] = await storage.log.forTenant('acme').events(EVENTS - 1, EVENTS, 1);
+    assert.match(soundContent(last).texts[1], new RegExp(CANARY));
+    await copyJournal(directory, join(directory, 'backup'));
+  }
+  const isClear = blocksOf(directory).some((block) => block.subarray(0, 4).toString('hex') === '28b52ffd');
+  const found = readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes(CANARY));
+  return [...found, ...(isClear ? ['a block of the index'] : [])];
+}
+
+function blocksOf(directory: string): Buffer[] {
+  using db = new DatabaseSync(join(directory, 'views.db'), { readOnly: true });
+
+  const blocks = db.prepare('SELECT bytes FROM blocks').all();
+  assert.ok(blocks.length > 10, 'there are blocks');
+  return blocks.map(({ bytes }) => Buffer.from(bytes as Uint8Array));
+}
+
+test('nothing of sealed events is in any file of the data directory, or in a backup', async () => {
+  assert.deepEqual(await filesWithCanary('Confidential', sealingBy()), []);
+});
+
+test('the same search finds what is not sealed', async () => {
+  const sealing = sealingBy(testRing(), ['Secret']);
+  const found = await filesWithCanary('Confidential', sealing);
+  assert.deepEqual(found, ['backup', 'journal.db', 'a block of the index']);
+});
+
+interface Nonced {
+  readonly key_id: string;
+  readonly text1: Uint8Array;
+}
+
+test('no nonce is used twice under a key, over restarts and of two processes', async () => {
+  const directory = newPlace();
+  const ring = testRing();
+  const open = (exclusive: boolean) =>
+    openSqliteStorage({
+      directory,
+      logOrigin: 'audit.example.com',
+      streams: STREAMS,
+      clock: systemClock,
+      random: createSystemRandom(),
+      threads: false,
+      exclusive,
+      openSealing: sealingBy(ring),
+      onFatal: assert.fail,
+    });
+  for (let round = 0; round < 3; round++) {
+    await using one = await open(true);
+    await using other = await open(false);
+    await one.tenants.ensure('acme', NOW_MS);
+    for (let i = 0; i < 20; i++)
+      await Promise.all([one, other].map((each) => append(each, request('acme', [eventOf(i, 'Secret')]))));
+  }
+  using db = openRunningJournal(directory);
+  const rows = db.prepare('SELECT key_id, text1 FROM contents').all() as unknown as Nonced[];
+  const nonces = rows.map(
+    ({ key_id, text1 }) => `${key_id} ${Buffer.from(text1.subarray(0, 12)).toString('hex')}`,
+  );
+  assert.equal(new Set(nonces).size, 120);
+  assert.equal(new Set(rows.map(({ key_id }) => key_id)).size, 1);
+  const blocks = new Set(rows.map(({ text1 }) => Buffer.from(text1.subarray(0, 6)).toString('hex')));
+  assert.ok(blocks.size >= 6, 'each process has its own');
+});
+
+async function sealedPlace(ring: RingData): Promise<string> {
+  const directory = newPlace();
+  await using storage = await openAt(directory, sealingBy(ring));
+  for (const tenant of ['acme', 'beta']) {
+    await storage.tenants.ensure(tenant, NOW_MS);
+    await append(
+      storage,
+      request(
+        tenant,
+        [0, 1, 2].map((i) => eventOf(i, 'Secret')),
+      ),
+    );
+  }
+  return directory;
+}
+
+const idOf = (tenant: string, index: number) =>
+  `(SELECT id FROM entries JOIN tenants USING (tenant) WHERE tenant_id = '${tenant}' AND leaf_index = ${index})`;
+const moved = (from: string, to: string, columns = 'text1 = source.text1, key_id = source.key_id') =>
+  `UPDATE contents SET ${columns} FROM (SELECT * FROM contents WHERE id = ${from}) AS source WHERE contents.id = ${to}`;
+
+const MOVES = {
+  'to another row': moved(idOf('acme', 0), idOf('acme', 1)),
+  'to another tenant': moved(idOf('beta', 1), idOf('acme', 1)),
+  'to another column': `UPDATE contents SET text2 = text1, text1 = x'' WHERE id = ${idOf('acme', 1)}`,
+  'and named to be under another key': moved(idOf('beta', 1), idOf('acme', 1), 'key_id = source.key_id'),
+  'with a byte changed': `UPDATE contents SET text1 = CAST(substr(text1, 1, 40) || x'00' || substr(text1, 42) AS BLOB)
+    WHERE id = ${idOf('acme', 1)}`,
+  'with its key taken away': `DELETE FROM tenant_keys WHERE purpose = 'Content'`,
+  'with its key exchanged': `UPDATE tenant_keys SET sealed = (SELECT sealed FROM tenant_keys AS other
+    WHERE other.purpose = 'Content' AND other.tenant <> tenant_keys.tenant) WHERE purpose = 'Content'`,
+};
+
+for (const [how, sql] of Object.entries(MOVES)) {
+  test(`a box that is moved ${how} does not open, and is said to be altered`, async () => {
+    const ring = testRing();
+    const directory = await sealedPlace(ring);
+    {
+      using db = openRunningJournal(directory);
+      db.exec(sql);
+    }
+    await using storage = await openAt(directory, sealingBy(ring));
+    const log = storage.log.forTenant('acme');
+    const [event] = await log.events(1, 2, 1);
+    assert.ok(event?.content !== undefined && 'fault' in event.content, JSON.stringify(event?.content));
+    assert.match(event.content.fault, /is not what was (hashed|stored)|is not there/);
+  });
+}
+
+test('what is sealed is read by whoever has the keyring, also where new content is not sealed any more', async () => {
+  const ring = testRing();
+  const directory = await sealedPlace(ring);
+  await using storage = await openAt(directory, sealingBy(ring, []));
+  await append(storage, request('acme', [eventOf(9, 'Secret')]));
+  const events = await storage.log.forTenant('acme').events(0, 4, 4);
+  for (const event of events) assert.match(soundContent(event).texts[0], new RegExp(CANARY));
+  using db = openRunningJournal(directory);
+  const sealed = db.prepare('SELECT count(key_id) AS count FROM contents').get();
+  assert.equal(sealed?.['count'], 6);
+  assert.equal(CLASSIFICATIONS.length, 4);
+});
