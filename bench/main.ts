@@ -22,6 +22,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'sustained-postgres': async () => ({ benchmark: (await import('./sustained.ts')).onPostgres }),
   jobs: () => import('./jobs.ts'),
   'jobs-postgres': async () => ({ benchmark: (await import('./jobs.ts')).onPostgres }),
+  purge: () => import('./purge.ts'),
+  'purge-postgres': async () => ({ benchmark: (await import('./purge.ts')).onPostgres }),
   peers: () => import('./peers.ts'),
 };
 

@@ -32,17 +32,18 @@ it('docs/guides/search.md does what it says', async () => {
   assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
 });
 
-it('docs/guides/policies.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
-  const blocks = shellBlocks('docs/guides/policies.md');
-  const answers = service.run(blocks);
-  const shown = shownAnswers('docs/guides/policies.md');
-  assert.equal(shown.size, blocks.length, 'every block has its answer');
-  for (const [i, { isJson, text }] of shown) {
-    if (isJson) assertShown(JSON.parse(answers[i]!), JSON.parse(text), blocks[i]);
-    else assert.match(answers[i]!.trimStart(), new RegExp(`^${shownText(text).source}`), blocks[i]);
-  }
-});
+for (const guide of ['docs/guides/policies.md', 'docs/guides/legal-hold.md'])
+  it(`${guide} does what it says`, async () => {
+    await using service = await startByCommand('npm start --silent');
+    const blocks = shellBlocks(guide);
+    const answers = service.run(blocks);
+    const shown = shownAnswers(guide);
+    assert.equal(shown.size, blocks.length, 'every block has its answer');
+    for (const [i, { isJson, text }] of shown) {
+      if (isJson) assertShown(JSON.parse(answers[i]!), JSON.parse(text), blocks[i]);
+      else assert.match(answers[i]!.trimStart(), new RegExp(`^${shownText(text).source}`), blocks[i]);
+    }
+  });
 
 it('docs/guides/verify.md does what it says', async () => {
   await using service = await startByCommand('npm start --silent');

@@ -46,6 +46,8 @@ const NOUNS = [
   'streams',
   'policies',
   'holds',
+  'redaction',
+  'retention',
   'alerts',
   'exports',
   'webhooks',

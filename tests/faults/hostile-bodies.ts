@@ -174,6 +174,19 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
     LARGE_BYTES,
     (bytes) => [['conditions of unknown roots', () => `{"conditions":${keys(bytes)},"effect":{}}`]],
   ],
+  [
+    '/legal-holds',
+    LARGE_BYTES,
+    (bytes) => [
+      ['a hold of unknown roots', () => `{"name":"n","reason":"r","conditions":${keys(bytes)}}`],
+      [
+        'a hold nested without end',
+        () => `{"name":"n","reason":"r","conditions":{"payload":${nested('{"a":', '}', bytes / 2)}}}`,
+      ],
+      ['a range of lists', () => `{"name":"n","reason":"r","range":{"fromSequence":${list('[]', bytes)}}}`],
+    ],
+  ],
+  [`/legal-holds/${ID}/release`, LARGE_BYTES, () => []],
   [`/violations/${ID}/acknowledge`, LARGE_BYTES, () => []],
 ];
 

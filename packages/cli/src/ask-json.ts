@@ -57,6 +57,25 @@ export function nextIn(answer: Record<string, unknown>): { readonly cursor: stri
   return { cursor: typeof cursor === 'string' ? cursor : undefined };
 }
 
+/** All rows of a list. Throws an EvidenceError where one is of another shape. */
+export async function allPages<Row>(
+  ask: AskService,
+  of: string,
+  filter: Readonly<Record<string, string | undefined>>,
+  isRow: (value: unknown) => value is Row,
+): Promise<Row[]> {
+  const all: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const { answer, path } = await ask(`${of}?${parameters({ ...filter, cursor })}`);
+    const rows = rowsOf(answer['data'], path);
+    if (!rows.every(isRow)) throw misshapen(path);
+    all.push(...rows);
+    ({ cursor } = nextIn(answer));
+  } while (cursor !== undefined);
+  return all;
+}
+
 export function rowsOf(value: unknown, path: string): unknown[] {
   if (!Array.isArray(value)) throw misshapen(path);
   return value;

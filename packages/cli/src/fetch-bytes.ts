@@ -29,7 +29,9 @@ export interface Fetched {
   readonly headers: Headers;
 }
 
-/** Nobody answered, or not with 200 or 201. */
+const ANSWERED: readonly number[] = [200, 201, 202];
+
+/** Nobody answered, or not with one of these. */
 export class NoAnswer extends CannotRun {
   /** Undefined: there was no whole answer. */
   readonly status: number | undefined;
@@ -58,7 +60,7 @@ export async function fetchBytes(url: string, options: FetchOptions): Promise<Fe
       redirect: 'manual',
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
     });
-    if (response.status === 200 || response.status === 201) {
+    if (ANSWERED.includes(response.status)) {
       return { bytes: await bodyOf(response, bytesMax, place), headers: response.headers };
     }
     throw await refusalOf(response, place, advice);

@@ -1,5 +1,6 @@
 // What was given on the command line.
 
+import { asJson } from '@tallystick/contract';
 import { CannotRun } from './cannot-run.ts';
 
 /** For an option that may be repeated. */
@@ -26,4 +27,20 @@ export function oneOf<T extends string>(known: readonly T[], name: string, what:
   const found = known.find((each) => each === name);
   if (found !== undefined) return found;
   throw new CannotRun(`${JSON.stringify(name.slice(0, 80))} is no ${what}; there are ${known.join(', ')}`);
+}
+
+export function wordsOf(choice: Parameters<typeof asJson>[0]): readonly string[] {
+  return asJson(choice).enum ?? [];
+}
+
+/** As the service takes them: separated by commas. */
+export function wordsIn(
+  text: string | undefined,
+  choice: Parameters<typeof asJson>[0],
+  what: string,
+): string | undefined {
+  if (text === undefined) return undefined;
+  const words = namesIn([text]).map((word) => oneOf(wordsOf(choice), word, what));
+  if (words.length > 0) return words.join(',');
+  throw new CannotRun(`"" is no ${what}; there are ${wordsOf(choice).join(', ')}`);
 }

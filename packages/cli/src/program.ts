@@ -7,10 +7,14 @@ import { backupCommand } from './commands/backup.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
 import { copyCommand } from './commands/copy.ts';
+import { confirmCommand, eraseCommand } from './commands/erase.ts';
+import { holdsCommand } from './commands/holds.ts';
+import { redactCommand } from './commands/redact.ts';
 import { keysCommand } from './commands/keys.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { policiesCommand } from './commands/policies.ts';
 import { recoverCommand } from './commands/recover.ts';
+import { retentionCommand } from './commands/retention.ts';
 import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
@@ -31,6 +35,11 @@ export function makeProgram(): Command {
     tokenCommand(),
     searchCommand(),
     policiesCommand(),
+    retentionCommand(),
+    holdsCommand(),
+    redactCommand(),
+    eraseCommand(),
+    confirmCommand(),
     verifyCommand(),
     bundleCommand(),
     witnessCommand(),

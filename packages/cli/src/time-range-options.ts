@@ -23,8 +23,8 @@ export function timeRangeIn({ from, to }: TimeRangeOptions): TimeRange | undefin
   return timeRange;
 }
 
-/** A day is all of it. */
-function timeIn(text: string, option: string, ofDay: string): string {
+/** An instant, or a day with its time `ofDay`. */
+export function timeIn(text: string, option: string, ofDay: string): string {
   const time = DAY.test(text) ? `${text}${ofDay}` : text;
   if (isDateTime(time)) return time;
   throw new CannotRun(

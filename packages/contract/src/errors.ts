@@ -86,7 +86,7 @@ export const ERRORS = {
   ),
   VERSION_CONFLICT: caller('`If-Match` is stale: read the record again and repeat the change on it.'),
   POLICY_IN_USE: caller(
-    'An active policy that decided about stored events cannot be deleted; deactivate it first.',
+    'An active policy that decided about stored events, or holds them, cannot be deleted; deactivate it first.',
   ),
   DUPLICATE_NAME: caller('The name is taken by another one of its kind.'),
   EXPORT_NOT_READY: {

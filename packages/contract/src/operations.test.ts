@@ -136,8 +136,12 @@ test('only what needs no tenant needs no credential', () => {
 test('answer headers are filled from the body, the facts or the input', () => {
   for (const each of OPERATIONS) {
     const schema = outputSchema(each);
+    const { properties = {}, anyOf = [] } = schema === undefined ? {} : asJson(schema);
+    // A name without a value leaves its header out.
+    const ofEither = anyOf.flatMap((one) => Object.keys(one.properties ?? {}));
     const known = [
-      ...Object.keys((schema && asJson(schema).properties) ?? {}),
+      ...Object.keys(properties),
+      ...ofEither,
       ...members(each),
       ...ANSWER_FACTS,
       ...(each.output.kind === 'Bytes' ? (['fileName'] satisfies (keyof ByteAnswer)[]) : []),

@@ -21,6 +21,7 @@ export { matches } from './query/matches.ts';
 export type { Query } from './query/query.ts';
 export { parseQuery } from './query/query-parser.ts';
 export { systemClock, wait } from './runtime/clock.ts';
+export { createSystemRandom } from './runtime/random.ts';
 export { StartError } from './start-error.ts';
 export type { Disagreement } from './streams/anchor/comparison.ts';
 export type { NewEpoch } from './streams/anchor/recovery.ts';

@@ -75,11 +75,13 @@ type OperationsOf<Word extends string> = Pick<Operations, Extract<OperationName,
 export interface OperationParts {
   readonly health: Health;
   readonly events?: OperationsOf<'events'> & Pick<Operations, 'streams.listEvents'>;
+  readonly erasures?: OperationsOf<'erasures'>;
   readonly streams?: Omit<OperationsOf<'streams' | 'checkpoints' | 'log'>, 'streams.listEvents'>;
   readonly apiKeys?: OperationsOf<'apiKeys'>;
   readonly tenants?: OperationsOf<'tenants'>;
   readonly policies?: OperationsOf<'policies'>;
   readonly holds?: OperationsOf<'holds'>;
+  readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
   readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
@@ -88,11 +90,13 @@ export interface OperationParts {
 export function bindOperations({ health, ...parts }: OperationParts): Operations {
   const operations: Operations = {
     ...parts.events,
+    ...parts.erasures,
     ...parts.streams,
     ...parts.apiKeys,
     ...parts.tenants,
     ...parts.policies,
     ...parts.holds,
+    ...parts.retention,
     ...parts.violations,
     ...parts.admin,
     ...parts.status,

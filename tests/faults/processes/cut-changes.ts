@@ -1,4 +1,4 @@
-// The service, which ends when a policy is changed and the file CUT_FILE is there. The file says where: `Before` the change is
+// The service, which ends when a policy or a hold is changed and the file CUT_FILE is there. The file says where: `Before` the change is
 // appended, `Behind` its commit and before anybody has learned of it, or before the n-th statement that the commit sends to the
 // database. If it comes to no cut, the number of statements is written to the file. For the test of such cuts.
 
@@ -8,6 +8,7 @@ import { Client } from 'pg';
 import type { Appender } from '../../../packages/server/src/admin/measured-log.ts';
 import { serveWith } from './serve-with.ts';
 
+const CUT: readonly string[] = ['LegalHold', 'Policy'];
 const FILE = process.env['CUT_FILE']!;
 
 /** Statements since the change was appended. */
@@ -36,7 +37,7 @@ function countCalls(prototype: object, ...names: readonly string[]): void {
 function cutting(log: Appender): Appender {
   return {
     async append(requests, now, onLocked) {
-      const isChange = requests.some(({ records = [] }) => records.some(({ kind }) => kind === 'Policy'));
+      const isChange = requests.some(({ records = [] }) => records.some(({ kind }) => CUT.includes(kind)));
       if (!isChange || !existsSync(FILE)) return log.append(requests, now, onLocked);
       const where = readFileSync(FILE, 'utf8');
       if (where === 'Before') return end();

@@ -40,6 +40,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   past_records: ['tenant', 'kind', 'id', 'version'],
   deletions: ['tenant', 'first_index'],
   decisions: ['tenant', 'decision'],
+  redactions: ['tenant', 'leaf_index', 'notice_index'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
 
@@ -57,6 +58,7 @@ export const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; w
     where: 'key_id IS NULL',
     why: 'it has no byte; that it is set is among the named changes',
   },
+  { column: 'contents.closed', where: 'closed IS NULL', why: 'it has no byte' },
   { column: 'contents.expires_at_ms', where: 'expires_at_ms IS NULL', why: 'it has no byte' },
   { column: 'contents.decision', where: 'decision IS NULL', why: 'it has no byte' },
   { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },

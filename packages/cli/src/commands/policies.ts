@@ -2,7 +2,6 @@
 // valid; 2 the command line or a file is wrong. `diff` has those of diff: 1 if something differs, 2 if it failed.
 
 import {
-  asJson,
   type Policy,
   PolicyStatus,
   type PolicyTemplate,
@@ -13,10 +12,9 @@ import { Command } from 'commander';
 import { CannotRun, EXIT } from '../cannot-run.ts';
 import { failedAsking } from '../failed-asking.ts';
 import { NoAnswer } from '../fetch-bytes.ts';
-import { collect, namesIn, oneOf } from '../given-option.ts';
+import { collect, wordsIn, wordsOf } from '../given-option.ts';
 import { type LineOutput, lineOutput } from '../output/line-output.ts';
-import { printable } from '../output/printable.ts';
-import { type Columns, tableLines } from '../output/table.ts';
+import { jsonLines, type JsonOption, writeRows } from '../output/rows.ts';
 import type { ApplyOptions } from '../policies/apply-policies.ts';
 import { policyForm } from '../policies/policy-form.ts';
 import { POLICY_COLUMNS, TEMPLATE_COLUMNS } from '../policies/policy-tables.ts';
@@ -24,16 +22,12 @@ import { type ServedPolicies, servedPolicies } from '../policies/served-policies
 import { addServiceOptions, serviceIn, type ServiceOptions } from '../address-options.ts';
 import { timeRangeIn, type TimeRangeOptions } from '../time-range-options.ts';
 
-interface JsonOption extends ServiceOptions {
-  readonly json?: true;
-}
-
-interface ListOptions extends JsonOption {
+interface ListOptions extends ServiceOptions, JsonOption {
   readonly type?: string;
   readonly status?: string;
 }
 
-interface GetOptions extends JsonOption {
+interface GetOptions extends ServiceOptions, JsonOption {
   readonly version?: string;
 }
 
@@ -70,7 +64,7 @@ function listCommand(): Command {
       run(options, async (service, out) => {
         const policyType = wordsIn(options.type, PolicyType, 'type of policies');
         const status = wordsIn(options.status, PolicyStatus, 'status of policies');
-        await writeList(await service.list({ policyType, status }), POLICY_COLUMNS, options, out);
+        await writeRows(await service.list({ policyType, status }), POLICY_COLUMNS, options, out);
         return EXIT.done;
       }),
     );
@@ -167,10 +161,10 @@ function templatesCommand(): Command {
     .argument('[templateId]', 'which one to print');
   return addServiceOptions(command, 'who asks')
     .option('--json', "print the service's answer, as JSON")
-    .action((wanted: string | undefined, options: JsonOption) =>
+    .action((wanted: string | undefined, options: ServiceOptions & JsonOption) =>
       run(options, async (service, out) => {
         const templates = await service.templates();
-        if (wanted === undefined) await writeList(templates, TEMPLATE_COLUMNS, options, out);
+        if (wanted === undefined) await writeRows(templates, TEMPLATE_COLUMNS, options, out);
         else await writeTemplate(templateIn(wanted, templates), options, out);
         return EXIT.done;
       }),
@@ -198,22 +192,6 @@ function addFileOption(command: Command): Command {
     'a file, or a directory of them; may be repeated',
     collect,
   );
-}
-
-function wordsOf(choice: Parameters<typeof asJson>[0]): readonly string[] {
-  return asJson(choice).enum ?? [];
-}
-
-/** As the service takes them: separated by commas. */
-function wordsIn(
-  text: string | undefined,
-  choice: Parameters<typeof asJson>[0],
-  what: string,
-): string | undefined {
-  if (text === undefined) return undefined;
-  const words = namesIn([text]).map((word) => oneOf(wordsOf(choice), word, what));
-  if (words.length > 0) return words.join(',');
-  throw new CannotRun(`"" is no ${what}; there are ${wordsOf(choice).join(', ')}`);
 }
 
 function versionIn(text: string): number {
@@ -247,22 +225,8 @@ async function writeTemplate(template: PolicyTemplate, { json }: JsonOption, out
   await out.write(json ? jsonLines(template) : await yamlOf(policy, comment));
 }
 
-async function writeList<Row>(
-  rows: readonly Row[],
-  columns: Columns<Row>,
-  { json }: JsonOption,
-  out: LineOutput,
-): Promise<void> {
-  await out.write(json ? jsonLines(rows) : tableLines(columns, rows));
-}
-
 function commentOn({ version, updatedBy, updatedAt }: Policy): string {
   return `Version ${version}, by ${updatedBy} at ${updatedAt}`;
-}
-
-/** An escape in JSON means the same character. */
-function jsonLines(value: unknown): string[] {
-  return JSON.stringify(value, null, 2).split('\n').map(printable);
 }
 
 /** YAML is loaded only where it is needed, so that other commands start faster. */

@@ -11,7 +11,8 @@ import { counted } from '../output/counted.ts';
 import type { LineOutput } from '../output/line-output.ts';
 import { type PlannedChange, plannedChanges } from './planned-changes.ts';
 import { readPolicyFiles } from './policy-files.ts';
-import type { Change, ServedPolicies } from './served-policies.ts';
+import type { Change } from '../retried-change.ts';
+import type { ServedPolicies } from './served-policies.ts';
 import {
   complainOfErrors,
   countedPolicies,

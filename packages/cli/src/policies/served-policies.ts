@@ -9,17 +9,8 @@ import {
   type PolicyValidation,
   type TimeRange,
 } from '@tallystick/contract';
-import {
-  type AskedService,
-  askerOf,
-  type AskOptions,
-  type AskService,
-  misshapen,
-  nextIn,
-  parameters,
-  rowsOf,
-} from '../ask-json.ts';
-import { NoAnswer } from '../fetch-bytes.ts';
+import { allPages, type AskedService, askerOf, type AskOptions, misshapen } from '../ask-json.ts';
+import { type Change, retried } from '../retried-change.ts';
 import { isPolicy, isTemplate, isVerdict } from './policy-guard.ts';
 
 export interface PolicyFilter {
@@ -40,15 +31,8 @@ export interface ServedPolicies {
   replace(policyId: string, version: number, policy: PolicyConfiguration, change: Change): Promise<Policy>;
 }
 
-export interface Change {
-  readonly idempotencyKey: string;
-  readonly wait: (ms: number) => Promise<void>;
-}
-
-/** Before each retry of a change. */
-const PAUSES_MS = [500, 2000];
 /** Policies may be large. */
-const PAGE = Math.min(100, LIMITS.pageSizeMax);
+const PAGE = String(Math.min(100, LIMITS.pageSizeMax));
 const ADVICE = {
   401: 'give an API key that may read policies (audit:policy) by TALLYSTICK_API_KEY or --api-key',
   403: 'the API key may not read policies here: it needs audit:policy, and the tenant',
@@ -70,11 +54,11 @@ export function servedPolicies(service: AskedService): ServedPolicies {
     return answer;
   };
   return {
-    list: (filter = {}) => allPages(ask, 'policies', filter, isPolicy),
+    list: (filter = {}) => allPages(ask, 'policies', { ...filter, limit: PAGE }, isPolicy),
     get: (policyId) => policyAt(pathOf(policyId), { advice: ONE_ADVICE }),
     getVersion: (policyId, version) =>
       policyAt(`${pathOf(policyId)}/versions/${version}`, { advice: ONE_ADVICE }),
-    templates: () => allPages(ask, 'policies/templates', {}, isTemplate),
+    templates: () => allPages(ask, 'policies/templates', { limit: PAGE }, isTemplate),
     async validate(policy, timeRange) {
       const body = { ...policy, ...(timeRange && { timeRange }) };
       const { answer, path } = await ask('policies/validate', { body });
@@ -97,42 +81,4 @@ export function servedPolicies(service: AskedService): ServedPolicies {
 
 function pathOf(policyId: string): string {
   return `policies/${encodeURIComponent(policyId)}`;
-}
-
-async function allPages<Row>(
-  ask: AskService,
-  of: string,
-  filter: PolicyFilter,
-  isRow: (value: unknown) => value is Row,
-): Promise<Row[]> {
-  const all: Row[] = [];
-  let cursor: string | undefined;
-  do {
-    const { answer, path } = await ask(`${of}?${parameters({ ...filter, limit: String(PAGE), cursor })}`);
-    const rows = rowsOf(answer['data'], path);
-    if (!rows.every(isRow)) throw misshapen(path);
-    all.push(...rows);
-    ({ cursor } = nextIn(answer));
-  } while (cursor !== undefined);
-  return all;
-}
-
-async function retried(
-  { idempotencyKey, wait }: Change,
-  ask: (headers: Readonly<Record<string, string>>) => Promise<Policy>,
-): Promise<Policy> {
-  for (const pauseMs of PAUSES_MS) {
-    try {
-      return await ask({ 'idempotency-key': idempotencyKey });
-    } catch (error) {
-      if (!mayPass(error)) throw error;
-      await wait(pauseMs);
-    }
-  }
-  return ask({ 'idempotency-key': idempotencyKey });
-}
-
-/** There was no complete answer, or one that asks to try again. */
-function mayPass(error: unknown): boolean {
-  return error instanceof NoAnswer && [undefined, 503, 504].includes(error.status);
 }

@@ -91,7 +91,7 @@ function entriesText({ totals, tenants: all }: StoreVerdict): string {
   const unknown =
     undecided === 0
       ? ''
-      : `; NOT verified: when ${counted(undecided, 'event')} ${undecided === 1 ? 'expires' : 'expire'}, since the policies or settings of then are not stored`;
+      : `; NOT verified: when ${counted(undecided, 'event')} ${undecided === 1 ? 'expires' : 'expire'}, since the policies or settings of then, or parts of it that rules ask about, are not stored`;
   return `${whole}, ${deleted} deleted under notices${gone}${unknown}`;
 }
 

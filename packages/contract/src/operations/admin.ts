@@ -3,6 +3,7 @@
 import { json, list, none, operation, REVALIDATED } from '../operation.ts';
 import { ifMatch, inIfMatch, versionTag } from './if-match.ts';
 import { arrayOf, doc, optional, refusedAs } from '../schema.ts';
+import { Confirmation } from '../schemas/hold.ts';
 import {
   ApiKey,
   BackgroundOperation,
@@ -79,6 +80,17 @@ export const ADMIN_OPERATIONS = [
     output: json(BackgroundOperation),
     answers: { Done: 'The operation.' },
     rest: { method: 'GET', path: '/admin/operations/{operationId}' },
+  }),
+  operation({
+    name: 'operations.confirm',
+    summary: 'Confirm what another caller has asked for, where the tenant wants four eyes',
+    effect: 'Write',
+    permission: 'audit.events.redact',
+    input: { operationId },
+    output: json(Confirmation),
+    answers: { Done: 'It is confirmed; the body is what it gives. Confirmed again: the same.' },
+    errors: ['LEGAL_HOLD_ACTIVE', 'EVENT_NOT_FOUND'],
+    rest: { method: 'POST', path: '/admin/operations/{operationId}/confirm' },
   }),
   operation({
     name: 'deadLetters.list',

@@ -16,9 +16,10 @@ import {
 } from '../schemas/event.ts';
 import {
   Erasure,
+  ErasureAnswer,
   ErasureRequest,
   EventExplanation,
-  RedactionReceipt,
+  RedactionAnswer,
   RedactionRequest,
 } from '../schemas/hold.ts';
 import { PAGING } from '../schemas/list.ts';
@@ -187,26 +188,26 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'events.redact',
-    planned: true,
     summary: 'Remove fields of a stored event for good, without breaking a proof',
     effect: 'Write',
     permission: 'audit.events.redact',
     input: { eventId, redaction: RedactionRequest },
-    output: json(RedactionReceipt),
-    answers: { Done: 'The values are gone and a notice says so.' },
+    output: json(RedactionAnswer),
+    answers: {
+      Done: 'The values are gone and a notice says so.',
+      Accepted: 'Another caller must confirm it: the tenant wants four eyes.',
+    },
     errors: ['LEGAL_HOLD_ACTIVE'],
     rest: { method: 'POST', path: '/audit-events/{eventId}/redact', body: 'redaction' },
   }),
   operation({
     name: 'erasures.create',
-    planned: true,
     summary: 'Erase what is stored about a person',
     effect: 'Write',
     permission: 'audit.events.redact',
     input: { erasure: ErasureRequest },
-    output: json(Erasure),
-    answers: { Accepted: 'The erasure is logged and goes on.' },
-    errors: ['LEGAL_HOLD_ACTIVE'],
+    output: json(ErasureAnswer),
+    answers: { Accepted: 'The erasure is logged and goes on, or waits for another caller to confirm it.' },
     rest: {
       method: 'POST',
       path: '/erasures',
@@ -216,7 +217,6 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'erasures.get',
-    planned: true,
     summary: 'See how far an erasure has come',
     effect: 'Read',
     permission: 'audit.events.redact',

@@ -17,6 +17,7 @@ import {
   PolicyValidation,
   PolicyVersionText,
   PolicyViolation,
+  RetentionPreview,
   Rule,
   RuleConfiguration,
   Severity,
@@ -177,6 +178,18 @@ export const POLICY_OPERATIONS = [
     output: json(Policy),
     answers: { Done: 'The policy as it was.' },
     rest: { method: 'GET', path: '/policies/{policyId}/versions/{version}' },
+  }),
+  operation({
+    name: 'retention.preview',
+    summary: 'Say what retention purges until an instant, by policy',
+    effect: 'Read',
+    permission: 'audit.policies.read',
+    input: {
+      until: optional(doc(Instant, 'Not in the past; without it, now: what the next sweep purges.')),
+    },
+    output: json(RetentionPreview),
+    answers: { Done: 'The number of events by the policy that has decided about them.' },
+    rest: { method: 'GET', path: '/retention/preview' },
   }),
   operation({
     name: 'holds.create',

@@ -15,7 +15,7 @@ import {
   strictObject,
 } from '../schema.ts';
 import { Type } from '../type.ts';
-import { JOB_MEMBERS } from './job.ts';
+import { JOB_MEMBERS, OperationStatus } from './job.ts';
 import {
   CallerName,
   Classification,
@@ -48,8 +48,13 @@ export const RebuildRequest = strictObject('RebuildRequest', 'Which projections 
 
 export type BackgroundOperation = Static<typeof BackgroundOperation>;
 export const BackgroundOperation = object('BackgroundOperation', 'Work that goes on after the answer.', {
-  kind: choice('BackgroundOperationKind', 'What is being done.', ['ProjectionRebuild']),
+  kind: choice('BackgroundOperationKind', 'What is being done.', [
+    'ProjectionRebuild',
+    'Redaction',
+    'Erasure',
+  ]),
   ...JOB_MEMBERS,
+  status: OperationStatus,
 });
 
 export const DeadLetterSource = choice('DeadLetterSource', 'What could not be done.', [

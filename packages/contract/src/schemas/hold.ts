@@ -2,11 +2,11 @@
 
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { arrayOf, choice, doc, object, optional, strictObject } from '../schema.ts';
+import { arrayOf, choice, doc, either, object, optional, strictObject } from '../schema.ts';
 import { Type } from '../type.ts';
 import { Conditions } from './condition.ts';
 import { EventRedaction, EventRetention } from './event.ts';
-import { JobStatus } from './job.ts';
+import { AwaitingConfirmation, OperationStatus } from './job.ts';
 import {
   CallerName,
   Classification,
@@ -86,6 +86,13 @@ export const RedactionReceipt = object('RedactionReceipt', 'The values are gone;
   redactedAt: Instant,
 });
 
+export type RedactionAnswer = Static<typeof RedactionAnswer>;
+export const RedactionAnswer = either(
+  'RedactionAnswer',
+  'The receipt; or, where the tenant wants four eyes, the operation that another caller confirms.',
+  [RedactionReceipt, AwaitingConfirmation],
+);
+
 export type ErasureSubject = Static<typeof ErasureSubject>;
 export const ErasureSubject = strictObject('ErasureSubject', 'The person, by one or more of these.', {
   userId: optional(text(LIMITS.identityLengthMax, 'As actor.')),
@@ -106,15 +113,31 @@ export const ErasureRequest = strictObject('ErasureRequest', 'Erase what is stor
 export type Erasure = Static<typeof Erasure>;
 export const Erasure = object('Erasure', 'An erasure, under way or done. It names no person.', {
   erasureId: ErasureId,
-  status: JobStatus,
+  status: OperationStatus,
   requestedAt: Instant,
   requestedBy: CallerName,
   completedAt: optional(Instant),
-  matchedEvents: Count,
-  erasedEvents: Count,
-  noticeId: optional(doc(EventId, 'The notice in the log that accounts for it.')),
+  matchedEvents: optional(doc(Count, 'Events of the person. Absent until they are counted.')),
+  erasedEvents: optional(doc(Count, 'Those whose fields are gone. Absent until they are counted.')),
+  heldEvents: optional(
+    doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent until they are counted.'),
+  ),
+  noticeId: optional(doc(EventId, 'The notice of the request; each event has its own.')),
   failureReason: optional(Type.String()),
 });
+
+export type ErasureAnswer = Static<typeof ErasureAnswer>;
+export const ErasureAnswer = either(
+  'ErasureAnswer',
+  'The erasure; or, where the tenant wants four eyes, the operation that another caller confirms.',
+  [Erasure, AwaitingConfirmation],
+);
+
+export type Confirmation = Static<typeof Confirmation>;
+export const Confirmation = either('Confirmation', 'What was confirmed, as it is now.', [
+  RedactionReceipt,
+  Erasure,
+]);
 
 export type MatchedValue = Static<typeof MatchedValue>;
 export const MatchedValue = object('MatchedValue', 'What a condition of the rule found in the event.', {

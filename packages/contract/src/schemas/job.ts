@@ -13,6 +13,25 @@ export const JobStatus = choice('JobStatus', 'Where a long-running piece of work
   'Failed',
 ]);
 
+/** Of work that a second caller may have to confirm. */
+export const OperationStatus = choice('OperationStatus', 'Where a background operation stands.', [
+  'AwaitingConfirmation',
+  'Pending',
+  'Processing',
+  'Completed',
+  'Failed',
+]);
+
+export type AwaitingConfirmation = Static<typeof AwaitingConfirmation>;
+export const AwaitingConfirmation = object(
+  'AwaitingConfirmation',
+  'Nothing is done until another caller confirms it.',
+  {
+    operationId: OperationId,
+    status: choice('AwaitingStatus', 'It waits.', ['AwaitingConfirmation']),
+  },
+);
+
 export type Progress = Static<typeof Progress>;
 export const Progress = object('Progress', 'How far it has come.', {
   percent: Percent,

@@ -240,6 +240,28 @@ export const PolicyValidation = object(
   },
 );
 
+export type PolicyPreview = Static<typeof PolicyPreview>;
+export const PolicyPreview = object(
+  'PolicyPreview',
+  "How many events a policy has purged; without `policyId` and `policyName`, the tenant's default retention.",
+  {
+    policyId: optional(PolicyId),
+    policyName: optional(Type.String()),
+    events: Count,
+  },
+);
+
+export type RetentionPreview = Static<typeof RetentionPreview>;
+export const RetentionPreview = object(
+  'RetentionPreview',
+  'What is purged until an instant, of the events that are stored now.',
+  {
+    until: Instant,
+    byPolicy: doc(arrayOf(PolicyPreview), 'By the policy that has decided, the most events first.'),
+    heldEvents: doc(Count, 'Events that would be purged, and that a legal hold keeps.'),
+  },
+);
+
 export const ViolationKind = choice('ViolationKind', 'One event, or so many within a time.', [
   'Violation',
   'Threshold',

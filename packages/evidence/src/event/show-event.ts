@@ -4,7 +4,15 @@
 import { textOf, toBase64, utf8 } from '../bytes.ts';
 import { malformed } from '../errors.ts';
 import { commitmentOf, groupRootOf } from './content.ts';
-import { byTag, isOpen, type OpenUnit, SALT_BYTES, type ShownEvent, type ShownGroup } from './shown-event.ts';
+import {
+  byTag,
+  isOpen,
+  type OpenUnit,
+  SALT_BYTES,
+  type ShownEvent,
+  type ShownGroup,
+  type ShownUnit,
+} from './shown-event.ts';
 import { escapeToken } from './encode-event.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { splitGroup } from './split-group.ts';
@@ -39,11 +47,12 @@ export function openEvent(
 
 /**
  * The same from what a store keeps: the RFC 8785 texts of both groups, and for each group the salts of its units one
- * behind the other, in the order of their tags.
+ * behind the other, in the order of their tags. Of units that were deleted for good it keeps path and commitment.
  */
 export function openTexts(
   texts: readonly [string, string],
   salts: readonly [Uint8Array, Uint8Array],
+  deleted: readonly [readonly DeletedUnit[], readonly DeletedUnit[]] = [[], []],
 ): ShownEvent {
   const open = (group: Group): ShownGroup => {
     const bytes = utf8(texts[group - 1]!);
@@ -51,13 +60,19 @@ export function openTexts(
     const { units } = splitGroup(bytes, group);
     if (own.length !== units.length * SALT_BYTES)
       throw malformed(`${units.length} units have ${own.length} bytes of salt`);
-    return {
-      units: units.map(({ tag, path, from, to }, i) => {
-        return { tag, path, value: textOf(bytes.subarray(from, to)), salt: saltAt(own, i) };
-      }),
-    };
+    const opened = units.map(({ tag, path, from, to }, i) => {
+      return { tag, path, value: textOf(bytes.subarray(from, to)), salt: saltAt(own, i) };
+    });
+    const gone = deleted[group - 1]!.map(({ path, commitment }) => ({ tag: tagOf(path), commitment }));
+    return { units: gone.length === 0 ? opened : byTag<ShownUnit>([...opened, ...gone]) };
   };
   return [open(1), open(2)];
+}
+
+/** What is left of a unit that was deleted. */
+export interface DeletedUnit {
+  path: string;
+  commitment: Uint8Array;
 }
 
 function saltAt(salts: Uint8Array, place: number): Uint8Array {

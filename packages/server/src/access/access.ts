@@ -3,6 +3,15 @@
 import { INSTALLATION } from '@tallystick/evidence';
 import type { Signing } from '../keys/signing.ts';
 import { type ChangeRecords, createChange } from '../records/change.ts';
+import { createGenuineRecords, type GenuineRecords } from '../records/genuine-records.ts';
+import {
+  ERASURE_KIND,
+  erasureIn,
+  type ErasureRecord,
+  PENDING_KIND,
+  type PendingRedaction,
+  pendingIn,
+} from '../redaction/erasure.ts';
 import { KeptRecords } from '../records/kept-records.ts';
 import { createRecordMacs } from '../records/record-macs.ts';
 import type { ChangeRefusal, RecordOwner, RecordReader, StoredRecord } from '../records/records.ts';
@@ -22,6 +31,8 @@ export interface Access {
   readonly tenants: Tenants;
   readonly policies: Policies;
   readonly holds: Holds;
+  readonly erasures: GenuineRecords<ErasureRecord>;
+  readonly pendingRedactions: GenuineRecords<PendingRedaction>;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
   readonly change: ChangeRecords;
@@ -86,5 +97,17 @@ export function createAccess(parts: AccessParts): Access {
     nextId,
     ...(telemetry && { telemetry }),
   });
-  return { keys, tenants, policies, holds, installation: () => ensure(INSTALLATION), change, keyChanges };
+  const erasures = createGenuineRecords(ERASURE_KIND, erasureIn, records, kept);
+  const pendingRedactions = createGenuineRecords(PENDING_KIND, pendingIn, records, kept);
+  return {
+    keys,
+    tenants,
+    policies,
+    holds,
+    erasures,
+    pendingRedactions,
+    installation: () => ensure(INSTALLATION),
+    change,
+    keyChanges,
+  };
 }

@@ -35,6 +35,8 @@ export interface RebuildParts extends IdempotencyTime {
   readonly nextId: () => string;
   /** There is something to do. */
   readonly wake: () => void;
+  /** Operations of other kinds; undefined where there is none with this id. */
+  readonly otherOperation?: (call: Call, operationId: string) => Promise<BackgroundOperation | undefined>;
 }
 
 export function createRebuild(parts: RebuildParts) {
@@ -65,10 +67,12 @@ export function createRebuild(parts: RebuildParts) {
       },
     ),
     async 'operations.get'(
-      { tenant }: Call,
+      call: Call,
       { operationId }: InputOf<'operations.get'>,
     ): Promise<Answer<'operations.get'>> {
-      const job = await work.forTenant(tenant!).find(operationId);
+      const other = await parts.otherOperation?.(call, operationId);
+      if (other !== undefined) return { kind: 'Done', body: other };
+      const job = await work.forTenant(call.tenant!).find(operationId);
       if (job?.kind !== 'Rebuild')
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
       return { kind: 'Done', body: shown(operationId, parseJson(job.body) as Requested, job) };

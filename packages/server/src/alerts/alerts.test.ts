@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { List, Policy, PolicyViolation } from '@tallystick/contract';
+import type { AuditEvent, List, Policy, PolicyViolation } from '@tallystick/contract';
 import { type AdminCaller, adminCaller, callerOf, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
@@ -258,4 +258,35 @@ test('who may not see the event does not learn of the violation; who sees a part
   );
   assert.deepEqual([left.pagination.total, left.pagination.totalRelation], [1, 'Exact']);
   assert.equal((await violations(auditor, '?violationType=Many'))[0]!.groupKey, 'DE00');
+});
+
+test('to read the fields of a violation of a secret event is noted in the log, once for each request', async () => {
+  const admin = adminCaller(app, 'noted');
+  const auditor = await callerOf(app, 'noted', ['Auditor']);
+  await alertPolicy(admin, [
+    { conditions: { payload: { detects: 'CardNumber' } }, effect: { violationType: 'Cards' } },
+    { conditions: { action: 'Read.Invoice' }, effect: { violationType: 'Reads' } },
+    MARK,
+  ]);
+  const cards = { payload: { card: CARD } };
+  const secret = await send(admin, { ...cards, action: 'Pay.Bill', classification: 'Secret' });
+  await send(admin, { ...cards, action: 'Pay.Bill', classification: 'Confidential' });
+  await send(admin, { action: 'Read.Invoice', classification: 'Secret' });
+  await settle(admin);
+  const noted = async () => {
+    const { text } = await admin.get('/api/v1/audit-events?kind=Notice&action=Read.SecretEvent');
+    return (JSON.parse(text) as List<AuditEvent>).data.map(({ payload }) => payload);
+  };
+  assert.deepEqual(await noted(), []);
+  assert.equal((await violations(auditor, '?violationType=Reads')).length, 1);
+  assert.deepEqual(await noted(), [], 'nothing is told of what is in it');
+  const found = await violations(auditor, '?violationType=Cards');
+  assert.equal(found.length, 2);
+  const { violationId } = found.find(({ eventId }) => eventId === secret)!;
+  await auditor.get(`/api/v1/violations/${violationId}`);
+  await post(admin, `/violations/${violationId}/acknowledge`, {}, '200');
+  const reads = await noted();
+  assert.equal(reads.length, 3);
+  for (const { subjectIds, count } of reads as { subjectIds: string[]; count: number }[])
+    assert.deepEqual([subjectIds, count], [[secret], 1]);
 });

@@ -1,11 +1,13 @@
 // Lists violations, and lets callers acknowledge them. A violation tells of an event: a reader who may not see that event does not
-// learn of the violation, and one who may not see all that is behind it gets it without `fields` and `groupKey`.
+// learn of the violation, and one who may not see all that is behind it gets it without `fields` and `groupKey`. Those tell what is
+// in the event, so that to read them of a secret one is in the log, as to read the event is.
 
 import { type Answer, AuditError, ERRORS, type InputOf, type PolicyViolation } from '@tallystick/contract';
 import { decodeEntry, isNotice } from '@tallystick/evidence';
 import type { Call, OwnViolation, Received } from '../call.ts';
 import { storedFacts } from '../events/facts.ts';
 import { timeRangeFaults } from '../events/question.ts';
+import { noteSecretsRead, type ReadNoticeParts } from '../events/secret-read.ts';
 import { readFacts } from '../events/show.ts';
 import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../paging.ts';
 import { isAtLeast } from '../access/roles.ts';
@@ -14,7 +16,7 @@ import { instant } from '../runtime/clock.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
 
-export interface ViolationParts {
+export interface ViolationParts extends ReadNoticeParts {
   readonly violations: ViolationStore;
   readonly log: Pick<LogReader, 'forTenant'>;
   readonly cursors: Cursors;
@@ -22,6 +24,8 @@ export interface ViolationParts {
 
 /** Violations that are read and judged together, where rules decide about each. */
 const PORTION = 200;
+/** Of a page: more than that in a row are not passed by, so that a request takes no longer the more is withheld. */
+const JUDGED_MAX = 10_000;
 
 interface SeenViolation {
   readonly violation: StoredViolation;
@@ -36,6 +40,10 @@ export function createViolationOperations(parts: ViolationParts) {
     if (seen === undefined) throw notFound();
     return seen;
   };
+  const shown = async (call: Call, seen: SeenViolation) => {
+    await noteSecrets(call, [seen], parts);
+    return show(seen);
+  };
   return {
     'violations.list': {
       perform: (call: Call, input: InputOf<'violations.list'>) => list(call, input, parts),
@@ -47,7 +55,7 @@ export function createViolationOperations(parts: ViolationParts) {
       { violationId }: InputOf<'violations.get'>,
     ): Promise<Answer<'violations.get'>> {
       const violation = await violations.forTenant(call.tenant!).find(violationId);
-      return { kind: 'Done', body: show(await found(call, violation)) };
+      return { kind: 'Done', body: await shown(call, await found(call, violation)) };
     },
     async 'violations.acknowledge'(
       call: Call,
@@ -58,7 +66,7 @@ export function createViolationOperations(parts: ViolationParts) {
       const acknowledged = { by: call.caller!.name, comment: acknowledgement?.comment };
       return {
         kind: 'Done',
-        body: show(await found(call, await ofTenant.acknowledge(violationId, acknowledged))),
+        body: await shown(call, await found(call, await ofTenant.acknowledge(violationId, acknowledged))),
       };
     },
   };
@@ -81,16 +89,17 @@ async function list(
     classification: visible,
   };
   const read = readPage(parts.cursors, call, input, isId);
-  const rows = await seenRows(call, filter, read, parts);
+  const { rows, isCut } = await seenRows(call, filter, read, parts);
   const { count, isExact } = isDecidedByRules(call)
     ? await countSeen(call, filter, parts)
     : { count: await parts.violations.forTenant(call.tenant!).count(filter), isExact: true };
-  const { data, pagination } = read.page(rows, ({ violation }) => violation.violationId, count);
+  const { data, pagination } = read.page(rows, ({ violation }) => violation.violationId, count, isCut);
+  await noteSecrets(call, data, parts);
   return {
     kind: 'Done',
     body: {
       data: data.map(show),
-      pagination: isExact ? pagination : { ...pagination, totalRelation: 'AtLeast' },
+      pagination: isExact && !isCut ? pagination : { ...pagination, totalRelation: 'AtLeast' },
     },
   };
 }
@@ -118,17 +127,20 @@ async function seenRows(
   filter: ViolationFilter,
   read: PageRead<string>,
   parts: ViolationParts,
-): Promise<SeenViolation[]> {
+): Promise<{ readonly rows: SeenViolation[]; readonly isCut: boolean }> {
   const ofTenant = parts.violations.forTenant(call.tenant!);
   const request = newestFirst(read);
   const rows: SeenViolation[] = [];
+  let judged = 0;
   for (let { beyond } = request; ; ) {
     call.deadline.throwIfPassed();
     const limit = isDecidedByRules(call) ? PORTION : request.limit;
     const portion = await ofTenant.list(filter, { ...request, beyond, limit });
     const seen = await Promise.all(portion.map((each) => seenBy(call, each, parts)));
     rows.push(...seen.filter((each) => each !== undefined));
-    if (rows.length >= request.limit || portion.length < limit) return rows.slice(0, request.limit);
+    if (rows.length >= request.limit || portion.length < limit)
+      return { rows: rows.slice(0, request.limit), isCut: false };
+    if ((judged += portion.length) >= JUDGED_MAX) return { rows, isCut: true };
     beyond = portion.at(-1)!.violationId;
   }
 }
@@ -160,6 +172,16 @@ async function seenBy(
   if (extent === 'Invisible') return undefined;
   const isCleared = isAtLeast(ownClearance(call), highest);
   return { violation, isWhole: isCleared && extent === 'Whole' && withheldFields.length === 0 };
+}
+
+function noteSecrets(call: Call, seen: readonly SeenViolation[], parts: ReadNoticeParts): Promise<void> {
+  const told = seen.filter(
+    ({ isWhole, violation: { fields, groupKey } }) =>
+      isWhole && (fields !== undefined || groupKey !== undefined),
+  );
+  // What a threshold counts by may come from a secret event, though another one has crossed it.
+  const events = told.map(({ violation: { eventId, highest } }) => ({ eventId, classification: highest }));
+  return noteSecretsRead(call, events, parts);
 }
 
 function show({ violation, isWhole }: SeenViolation): PolicyViolation {

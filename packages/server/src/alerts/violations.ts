@@ -88,6 +88,8 @@ export interface TenantViolations {
   find(violationId: string): Promise<StoredViolation | undefined>;
   /** The first to acknowledge it is kept. Undefined if there is no such violation. */
   acknowledge(violationId: string, acknowledged: ViolationNoted): Promise<StoredViolation | undefined>;
+  /** Of violations behind these events, the value that their threshold counted by is deleted: the events have lost values. */
+  forgetValues(eventIds: readonly string[]): Promise<void>;
 }
 
 export interface ViolationStore {

@@ -19,6 +19,7 @@ import { createValidate } from '../gateway/validate.ts';
 import { bindOperations, boundOperation, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
+import { withRetention } from '../retention/sweeper.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
 import type { HttpServer } from '../protocols/http/http-server.ts';
@@ -74,7 +75,8 @@ export async function createApp(
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const database = config.storage.url === undefined ? undefined : storage;
-  health.add(storageCheck(config.storage.dataDirectory, database));
+  const storageHealth = storageCheck(config.storage.dataDirectory, database);
+  health.add(withRetention(storageHealth, store.sweeper, store.purging));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
   health.add(viewsCheck(store.indexFollower, storage.index));
@@ -100,6 +102,7 @@ export async function createApp(
   built.use(store.indexFollower);
   built.use(store.alertFollower);
   built.use(store.workers);
+  built.use(store.sweeper);
   built.use(sequencer);
   built.use(largeBodies);
   built.defer(async () => {

@@ -20,6 +20,7 @@ export function startLoops(store: Store, surroundings: Surroundings): AsyncDispo
     indexFollower,
     alertFollower,
     workers,
+    sweeper,
     steadyNowMs,
   } = store;
   const { config, clock, random, telemetry } = surroundings;
@@ -40,5 +41,6 @@ export function startLoops(store: Store, surroundings: Surroundings): AsyncDispo
   indexFollower.start();
   alertFollower.start();
   workers.start();
+  sweeper.start();
   return loops;
 }

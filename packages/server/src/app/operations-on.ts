@@ -17,6 +17,10 @@ import { messageFor } from '../gateway/violations.ts';
 import { createViolationOperations } from '../alerts/violation-operations.ts';
 import { createHoldOperations } from '../holds/hold-operations.ts';
 import { createPolicyOperations } from '../policies/policy-operations.ts';
+import { type ConfirmParts, createConfirm, operationOf } from '../redaction/confirm.ts';
+import { createErase } from '../redaction/erase.ts';
+import { createRedact } from '../redaction/redact.ts';
+import { createRetentionOperations } from '../retention/preview.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -41,7 +45,11 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     region: config.tenants.region,
   };
   return {
-    events: eventOperations(store, reading, surroundings),
+    events: {
+      ...eventOperations(store, reading, surroundings),
+      ...redactionOperations(store, reading, surroundings),
+    },
+    erasures: createErase({ ...redactionParts(store, reading, surroundings), tenancy: store.tenancy }),
     streams: createStreams(reading),
     apiKeys: keyOperations(store, reading, surroundings),
     tenants: tenantOperations(store, reading, surroundings),
@@ -53,9 +61,17 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       change: store.access.change,
       wakeHoldCount: () => workers.wake('HoldCount'),
     }),
-    violations: createViolationOperations({ ...reading, violations: store.storage.violations }),
+    violations: violationOperations(store, reading, surroundings),
+    retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     admin: adminOperations(store, reading, surroundings),
   };
+}
+
+function violationOperations({ storage, sequencer }: Store, reading: Reading, surroundings: Surroundings) {
+  const { nextId, random, clock, telemetry } = surroundings;
+  const ids = { nextId, uuid: () => random.uuid() };
+  const { violations } = storage;
+  return createViolationOperations({ ...reading, violations, sequencer, clock, ids, telemetry });
 }
 
 type Reading = Omit<StreamsParts, 'clock'>;
@@ -85,6 +101,31 @@ function eventParts(
   };
 }
 
+function redactionOperations(store: Store, reading: Reading, surroundings: Surroundings) {
+  const parts = redactionParts(store, reading, surroundings);
+  return { 'events.redact': createRedact(parts) };
+}
+
+function redactionParts(store: Store, reading: Reading, surroundings: Surroundings): ConfirmParts {
+  const { storage, access, sequencer, workers } = store;
+  const { clock, random, nextId, telemetry } = surroundings;
+  return {
+    ...readingOf(eventParts(store, reading, surroundings)),
+    removal: storage.removal,
+    violations: storage.violations,
+    change: access.change,
+    tenants: access.tenants,
+    erasures: access.erasures,
+    pending: access.pendingRedactions,
+    wake: () => workers.wake('Erasure'),
+    sequencer,
+    clock,
+    nextId,
+    uuid: () => random.uuid(),
+    telemetry,
+  };
+}
+
 function policyOperations(store: Store, reading: Reading, surroundings: Surroundings) {
   const { access, tenancy } = store;
   const { clock, nextId, telemetry } = surroundings;
@@ -103,15 +144,20 @@ function policyOperations(store: Store, reading: Reading, surroundings: Surround
   });
 }
 
-function adminOperations(
-  { storage, workers, steadyNowMs }: Store,
-  { cursors }: Reading,
-  { clock, nextId }: Surroundings,
-) {
+function adminOperations(store: Store, reading: Reading, surroundings: Surroundings) {
+  const { storage, workers, steadyNowMs } = store;
+  const { clock, nextId } = surroundings;
   const parts = { work: storage.work, clock, steadyNowMs };
+  const redaction = redactionParts(store, reading, surroundings);
   return {
-    ...createRebuild({ ...parts, nextId, wake: () => workers.wake('Rebuild') }),
-    ...createDeadLetters({ ...parts, cursors, wake: (kind) => workers.wake(kind) }),
+    ...createRebuild({
+      ...parts,
+      nextId,
+      wake: () => workers.wake('Rebuild'),
+      otherOperation: (call, operationId) => operationOf(call, operationId, redaction),
+    }),
+    'operations.confirm': createConfirm(redaction),
+    ...createDeadLetters({ ...parts, cursors: reading.cursors, wake: (kind) => workers.wake(kind) }),
   };
 }
 

@@ -17,8 +17,11 @@ import { indexEventWork } from '../events/index-event-work.ts';
 import { holdCountWork } from '../holds/hold-count.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
+import { erasureWork } from '../redaction/erasure-work.ts';
+import { redactionWork } from '../redaction/finish-redactions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
+import { createSweeping, type Sweeping } from './sweeping.ts';
 import { createMembership, type Membership } from '../nodes/membership.ts';
 import type { News } from '../nodes/nodes.ts';
 import { StartError } from '../start-error.ts';
@@ -62,7 +65,7 @@ import type { Overrides, Surroundings } from './surroundings.ts';
 /** Appending counts as busy for this long after a pool had to wait for the previous one. */
 const PRESSED_MS = 100;
 
-export interface Store extends Followers {
+export interface Store extends Followers, Sweeping {
   readonly storage: LateStorage;
   readonly anchor: LateAnchor;
   readonly signing: Signing;
@@ -147,26 +150,36 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...witnesses,
     ...access,
     ...followers,
-    workers: workersOn(storage, signing, access.access, surroundings),
+    ...workOn(storage, { signing, checkpointer, sequencer, ...access }, surroundings),
     membership,
     steadyNowMs,
   };
 }
 
-/** Every kind of job with its handler. */
-function workersOn(
-  { work: store, index, log, tree: trees }: LateStorage,
-  signing: Signing,
-  { holds }: Access,
-  { clock, random, telemetry }: Surroundings,
-): Workers {
+/** Every kind of job with its handler, and the loop that looks for content to remove. */
+function workOn(
+  storage: LateStorage,
+  { signing, access, ...rest }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  surroundings: Surroundings,
+): Pick<Store, 'workers'> & Sweeping {
+  const { work, index, tree: trees, log, removal, violations } = storage;
+  const { clock, random, telemetry, nextId } = surroundings;
+  const { change, tenants, erasures, holds } = access;
+  const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
+  const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
+  const wake = () => workers.wake('Purge');
+  const sweeping = createSweeping({ storage, ...rest, tenants, wake }, surroundings);
   const kinds = [
-    rebuildWork(index, { work: store, clock }),
+    rebuildWork(index, { work, clock }),
     indexEventWork(index),
     holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
+    redactionWork(removing),
+    erasureWork({ ...erasing, uuid: () => random.uuid() }),
+    sweeping.purging,
   ];
-  return createWorkers({ store, kinds, clock, random, telemetry });
+  const workers = createWorkers({ store: work, kinds, clock, random, telemetry });
+  return { ...sweeping, workers };
 }
 
 function accessOn(

@@ -104,13 +104,14 @@ export function network(): Kind<string> {
 }
 
 /** A length of time above zero. */
-export function span(show: (ms: number) => string = formatDuration): Kind<Span> {
+export function span(show: (ms: number) => string = formatDuration, leastMs = 1): Kind<Span> {
+  const least = leastMs === 1 ? 'above zero' : `of at least ${formatDuration(leastMs)}`;
   return {
-    allowed: 'a duration above zero such as PT30S or P1D, or a time span such as 00:00:30 or 1.00:00:00',
+    allowed: `a duration ${least} such as PT30S or P1D, or a time span such as 00:00:30 or 1.00:00:00`,
     read(written) {
       if (typeof written !== 'string') return undefined;
       const ms = parseDuration(written) ?? parseTimeSpan(written);
-      return ms !== undefined && ms > 0 ? { ms } : undefined;
+      return ms !== undefined && ms >= leastMs ? { ms } : undefined;
     },
     show: (value) => show(value.ms),
   };

@@ -149,7 +149,7 @@ export const SETTINGS = {
     RetentionUrl: optional(
       secret(url('postgres', 'postgresql')),
       'that of `Storage__Url`',
-      'The same database with a login of its own for removing content whose time is over. It is checked at the start; this version removes none yet.',
+      'The same database with a login of its own for removing content whose time is over.',
     ),
     Distribute: setting(
       flag(),
@@ -244,7 +244,11 @@ export const SETTINGS = {
     ),
   },
   Retention: {
-    SweepInterval: setting(span(), { ms: 3_600_000 }, 'How often content past its retention is removed.'),
+    SweepInterval: setting(
+      span(undefined, 1000),
+      { ms: 3_600_000 },
+      'How often the service looks for content that is past its retention, and removes it.',
+    ),
   },
   RateLimiting: {
     EnableRateLimiting: setting(
@@ -308,7 +312,6 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Mcp',
   'Webhooks',
   'Exports',
-  'Retention',
   'RateLimiting',
   'McpRateLimiting',
   'Redis',

@@ -9,6 +9,7 @@ import {
   formatEventProof,
   formatEventProofText,
   isNotice,
+  openTexts,
   parseJson,
   type ShownEvent,
 } from '@tallystick/evidence';
@@ -16,7 +17,6 @@ import type { Call } from '../call.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
 import { placesAt } from '../policies/withheld-fields.ts';
 import { sightOf, type Visibility } from '../policies/sight.ts';
-import { showContent } from '../streams/show-content.ts';
 import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/checkpoints/provable.ts';
 import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
 import { reportAltered } from './altered.ts';
@@ -83,7 +83,7 @@ function shownTo(
   if (content === undefined || 'purgedAtMs' in content) return [{ root: roots[0] }, { root: roots[1] }];
   const withheld = event === undefined ? [] : foundIn(event, withheldFields);
   const isContentShown = extent === 'Whole' && withheld.every(({ steps }) => steps.length > 1);
-  const [facts, rest] = showContent(content);
+  const [facts, rest] = openTexts(content.texts, content.salts, content.deleted);
   const shown: ShownEvent = [facts, isContentShown ? rest : { root: roots[1] }];
   return withheld.length === 0 ? shown : closeUnits(shown, (path) => holdsWithheld(withheld, path));
 }

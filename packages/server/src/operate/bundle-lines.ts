@@ -22,7 +22,6 @@ import {
 import { awaited, type Resumable } from '../storage/resumable.ts';
 import type { BundleStore } from '../storage/bundle-store.ts';
 import type { LogIdentity } from '../storage/rows/log-identity.ts';
-import { showContent } from '../streams/show-content.ts';
 import type { OpenContent, StoredCheckpoint, StoredEvidence } from '../streams/tree.ts';
 
 /** A range of one log under one of its checkpoints. */
@@ -89,7 +88,7 @@ export class BundleLines<Log extends LogIdentity<unknown>> {
       this.#deletions.deleted(entry, true);
       return { entry: bytes, shown, deleted: true };
     }
-    const [facts, rest] = showContent(content);
+    const [facts, rest] = openTexts(content.texts, content.salts, content.deleted);
     if (isNotice(entry.kind)) {
       // A notice is never withheld: it holds no personal data, and may explain what is gone.
       this.#deletions.notice(readNotice(entry, [facts, rest]));

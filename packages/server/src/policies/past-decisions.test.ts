@@ -59,6 +59,7 @@ function eventAt(
       Buffer.from(canonicalJson({ action, actor, resource, outcome, correlationId: 'c' })),
       Buffer.from('{}'),
     ],
+    isWhole: true,
     decidedBy: made.decidedBy,
     expiresAtMs: expiryAfter(receivedAtMs, made.retention),
   };
@@ -119,6 +120,22 @@ test('the longest of a month and thirty days is that of the day of the request, 
   assert.equal(past.judge({ ...sound, expiresAtMs: may + 30 * DAY_MS }).status, 'Differs');
 });
 
+test('of an event of which a part is deleted it is not known which rules it has matched, but they are rules that there were', () => {
+  const past = new PastDecisions();
+  const policy = retentionPolicy(1, 'P1Y');
+  const conditions = { 'payload.note': { exists: true } };
+  const asking = { ...policy, rules: policy.rules.map((rule) => ({ ...rule, conditions })) };
+  past.changed(POLICY, recordOf(asking), START_MS);
+  const punctured = { ...eventAt(START_MS, [policy]), isWhole: false };
+  assert.equal(past.judge(punctured).status, 'Unknown');
+  assert.equal(past.judge({ ...punctured, isWhole: true }).status, 'Differs', 'it never had such a note');
+  assert.equal(past.judge({ ...eventAt(START_MS, []), isWhole: false }).status, 'Follows');
+  for (const expiresAtMs of [undefined, punctured.expiresAtMs! + 1])
+    assert.equal(past.judge({ ...punctured, expiresAtMs }).status, 'Differs');
+  const decidedBy = punctured.decidedBy!.replace('"policyVersion":1', '"policyVersion":2');
+  assert.equal(past.judge({ ...punctured, decidedBy }).status, 'Differs', 'of no version that was in force');
+});
+
 test('of more changes than are remembered it is not known which has decided', () => {
   const past = new PastDecisions();
   for (let version = 1; version <= 600; version++)
@@ -128,6 +145,18 @@ test('of more changes than are remembered it is not known which has decided', ()
   past.changed(POLICY, recordOf(retentionPolicy(601, 'P601D')), START_MS + DECIDED_BEFORE_MS + 1);
   const late = START_MS + 2 * DECIDED_BEFORE_MS + 2;
   assert.equal(past.judge(eventAt(late, [retentionPolicy(2, 'P2D')])).status, 'Differs');
+});
+
+test('of large versions fewer are remembered', () => {
+  const past = new PastDecisions();
+  const large = (version: number) => {
+    const policy = retentionPolicy(version, `P${version}D`);
+    return { ...policy, description: 'x'.repeat(2_000_000) };
+  };
+  for (let version = 1; version <= 20; version++) past.changed(POLICY, recordOf(large(version)), START_MS);
+  const statusOf = (version: number) =>
+    past.judge(eventAt(START_MS, [retentionPolicy(version, `P${version}D`)])).status;
+  assert.deepEqual([20, 18, 2].map(statusOf), ['Follows', 'Follows', 'Unknown']);
 });
 
 test('a hint of before there were policies is in no decision', () => {

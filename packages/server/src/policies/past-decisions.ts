@@ -3,14 +3,14 @@
 // entries behind its notice. A request is decided upon before it gets its place, and other nodes may learn of a change later: so
 // for some time after a notice, what it replaced may have decided, too.
 
-import type { Classification } from '@tallystick/contract';
+import type { Classification, Duration } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import { settingsIn, USUAL_SETTINGS } from '../access/tenants.ts';
 import { instant } from '../runtime/clock.ts';
 import { createExpiries } from '../runtime/expiry.ts';
 import type { RecordKind, StoredRecord } from '../records/records.ts';
 import { type DecidingSettings, type Decision, deciderOf, textOf } from './decide.ts';
-import { readDecidedBy } from './decided-by.ts';
+import { type MatchedRule, readDecidedBy } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
 import { POLICY_KIND, policyIn, type PolicyRecord } from './policy.ts';
 
@@ -19,20 +19,24 @@ export interface DecidedEvent {
   readonly receivedAtMs: number;
   readonly classification: Classification;
   readonly texts: readonly [Uint8Array, Uint8Array];
+  /** Nothing of its texts is deleted. */
+  readonly isWhole: boolean;
   readonly decidedBy: string | undefined;
   readonly expiresAtMs: number | undefined;
 }
 
 export type DecisionVerdict =
   | { readonly status: 'Follows' }
-  /** A version that may have decided is not stored. */
+  /** A version that may have decided is not stored, or a part of the event that rules may have asked about. */
   | { readonly status: 'Unknown' }
   | { readonly status: 'Differs'; readonly why: string };
 
 /** How long after the notice of a change an event may still be received that was decided upon before it. */
 export const DECIDED_BEFORE_MS = 300_000;
-/** Of each: more changes than that within the time above are forgotten, and then it is not known what has decided. */
+/** Of each: what was replaced within the time above is forgotten beyond that, and then it is not known what has decided. */
 const VERSIONS_MAX = 500;
+/** Of the texts of all that were changed. */
+const VERSIONS_LENGTH_MAX = 16_000_000;
 const SETTINGS_KIND = 'Tenant';
 const DAY_MS = 86_400_000;
 /** The day of a decision is that of the request. Entries are never received before the one that they follow, so
@@ -75,6 +79,7 @@ export class PastDecisions {
     this.#policies.replace(
       all.toSorted((a, b) => (a.policyId < b.policyId ? -1 : 1)),
       receivedAtMs,
+      version!.body.length,
     );
   }
 
@@ -94,7 +99,8 @@ export class PastDecisions {
       const facts = new LoggedFacts(event, hasCorrelationId);
       for (const tenant of known) if (this.#followsOnSomeDay(event, facts, tenant)) return FOLLOWS;
     }
-    if (known.length < tenants.length) return { status: 'Unknown' };
+    if (known.length < tenants.length) return UNKNOWN;
+    if (!event.isWhole && known.some((tenant) => this.#isOneOf(event, tenant))) return UNKNOWN;
     return { status: 'Differs', why: this.#why(event, known) };
   }
 
@@ -113,6 +119,17 @@ export class PastDecisions {
   #follows(event: DecidedEvent, facts: LoggedFacts, tenant: DecidingSettings, day: number): boolean {
     const made = orUnknown(() => decisionOn(event, facts, tenant, day));
     return made !== undefined && this.#expiryOf(event, made) === event.expiresAtMs;
+  }
+
+  /** Whether its expiry is that of a rule that has decided as its row says, whatever that rule asked about. */
+  #isOneOf({ receivedAtMs, decidedBy, expiresAtMs }: DecidedEvent, tenant: DecidingSettings): boolean {
+    const deciding = readDecidedBy(decidedBy).retention.filter(({ decided }) => decided);
+    const periods = deciding.map((rule) => periodOf(rule, tenant));
+    if (periods.length === 0) periods.push(tenant.defaultRetention);
+    return (
+      !periods.includes(undefined) &&
+      periods.some((period) => this.#expiryAfter(receivedAtMs, period!) === expiresAtMs)
+    );
   }
 
   #expiryOf({ receivedAtMs }: DecidedEvent, { retention }: Decision): number {
@@ -156,6 +173,15 @@ export class PastDecisions {
 }
 
 const FOLLOWS: DecisionVerdict = { status: 'Follows' };
+const UNKNOWN: DecisionVerdict = { status: 'Unknown' };
+
+function periodOf(
+  { policyId, policyVersion, ruleId }: MatchedRule,
+  { policies }: DecidingSettings,
+): Duration | undefined {
+  const policy = policies.find((each) => each.policyId === policyId && each.version === policyVersion);
+  return policy?.rules.find((rule) => rule.ruleId === ruleId)?.effect.retentionPeriod;
+}
 
 function isDeciding({ status, policyType }: PolicyRecord): boolean {
   return status === 'Active' && (policyType === 'Classification' || policyType === 'Retention');
@@ -190,23 +216,30 @@ function decisionOn(
 /** The versions of one thing that may still have decided. */
 class InForce<T extends object> {
   /** The newest last. */
-  #versions: { readonly value: T | undefined; untilMs: number }[];
+  #versions: { readonly value: T | undefined; readonly length: number; untilMs: number }[];
 
   constructor(first: T) {
-    this.#versions = [{ value: first, untilMs: Infinity }];
+    this.#versions = [{ value: first, length: 0, untilMs: Infinity }];
   }
 
   get latest(): T | undefined {
     return this.#versions.at(-1)!.value;
   }
 
-  replace(value: T | undefined, receivedAtMs: number): void {
+  /** `length` is that of the text which the change has brought. */
+  replace(value: T | undefined, receivedAtMs: number, length = 0): void {
     this.#versions.at(-1)!.untilMs = receivedAtMs + DECIDED_BEFORE_MS;
     this.#versions = this.#versions.filter(({ untilMs }) => untilMs >= receivedAtMs);
-    this.#versions.push({ value, untilMs: Infinity });
-    if (this.#versions.length <= VERSIONS_MAX) return;
-    const [, forgotten] = this.#versions.splice(0, 2);
-    this.#versions.unshift({ value: undefined, untilMs: forgotten!.untilMs });
+    this.#versions.push({ value, length, untilMs: Infinity });
+    while (this.#versions.length > 2 && this.#isTooMuch()) {
+      const [, forgotten] = this.#versions.splice(0, 2);
+      this.#versions.unshift({ value: undefined, length: 0, untilMs: forgotten!.untilMs });
+    }
+  }
+
+  #isTooMuch(): boolean {
+    const length = this.#versions.reduce((sum, version) => sum + version.length, 0);
+    return this.#versions.length > VERSIONS_MAX || length > VERSIONS_LENGTH_MAX;
   }
 
   /** The newest first. */

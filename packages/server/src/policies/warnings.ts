@@ -47,18 +47,30 @@ interface ReadRule {
   readonly tests: readonly Condition[];
   /** Their texts, the rarest among all rules first: most pairs of rules differ in that one. */
   readonly written: ReadonlySet<string>;
+  readonly byText: ReadonlyMap<string, Condition>;
+  /** Of all rules of the policy together. */
+  readonly looks: Looks;
 }
+
+/** How many more conditions, and values of theirs, are compared: of very many rules only those are told that are written alike. */
+interface Looks {
+  left: number;
+}
+
+const LOOKS_MAX = 200_000;
 
 const WARNINGS_MAX = 100;
 
 function readRules(rules: readonly RuleConfiguration[]): ReadRule[] {
   const read = rules.map((rule, i) => ({ rule, at: `rules[${i}]`, tests: conditionsOf(rule) }));
   const texts = read.map(({ tests }) => tests.map((test) => canonicalJson(test)));
+  const looks: Looks = { left: LOOKS_MAX };
   const counts = new Map<string, number>();
   for (const text of texts.flat()) counts.set(text, (counts.get(text) ?? 0) + 1);
   return read.map((each, i) => {
     const rarestFirst = texts[i]!.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
-    return { ...each, written: new Set(rarestFirst) };
+    const byText = new Map(texts[i]!.map((text, at) => [text, each.tests[at]!]));
+    return { ...each, written: new Set(rarestFirst), byText, looks };
   });
 }
 
@@ -113,10 +125,48 @@ function isShadowed(type: PolicyConfiguration['policyType'], rule: ReadRule, oth
   return isWider(other, rule) && decidesNoLess(type, other.rule, rule.rule);
 }
 
+/** Whether each condition of the one is a condition of the other, or follows from one. */
 function isWider(wide: ReadRule, narrow: ReadRule): boolean {
-  if (wide.written.size > narrow.written.size) return false;
-  for (const text of wide.written) if (!narrow.written.has(text)) return false;
+  for (const text of wide.written) {
+    if (narrow.written.has(text)) continue;
+    const { looks } = wide;
+    const condition = wide.byText.get(text)!;
+    if (looks.left <= 0 || !narrow.tests.some((each) => follows(condition, each, looks))) return false;
+  }
   return true;
+}
+
+/** Whether every event that satisfies `narrow` satisfies `wide`, as far as that is seen from values, prefixes and bounds. */
+function follows(wide: Condition, narrow: Condition, looks: Looks): boolean {
+  if (looks.left-- <= 0) return false;
+  if (wide.isNegated || narrow.isNegated || narrow.path.length !== wide.path.length) return false;
+  if (!narrow.path.every((step, i) => step === wide.path[i])) return false;
+  if (wide.test.kind === 'Present') return true;
+  looks.left -= sizeOf(narrow.test) + sizeOf(wide.test);
+  if (narrow.test.kind === 'OneOf') return areAllWithin(narrow.test, wide.test);
+  if (wide.test.kind === 'OneOf') return false;
+  return isBoundWithin(narrow.test, wide.test);
+}
+
+type Test = Condition['test'];
+
+function sizeOf(test: Test): number {
+  return test.kind === 'OneOf' ? test.values.length + test.prefixes.length : 1;
+}
+
+function areAllWithin({ values, prefixes }: Extract<Test, { kind: 'OneOf' }>, wide: Test): boolean {
+  const passes = valueTest(wide);
+  if (!values.every((value) => passes(value))) return false;
+  const wider = wide.kind === 'OneOf' ? wide.prefixes : wide.kind === 'StartsWith' ? [wide.text] : [];
+  return prefixes.every((prefix) => wider.some((beginning) => prefix.startsWith(beginning)));
+}
+
+function isBoundWithin(narrow: Test, wide: Test): boolean {
+  if (narrow.kind === 'StartsWith') return wide.kind === 'StartsWith' && narrow.text.startsWith(wide.text);
+  if (narrow.kind !== 'Order' || wide.kind !== 'Order' || typeof narrow.than !== 'number') return false;
+  if (typeof wide.than !== 'number' || narrow.operator[0] !== wide.operator[0]) return false;
+  if (narrow.than === wide.than) return wide.operator.endsWith('e') || narrow.operator === wide.operator;
+  return narrow.operator.startsWith('g') ? narrow.than > wide.than : narrow.than < wide.than;
 }
 
 function decidesNoLess(

@@ -4,7 +4,7 @@ import { AuditError, type EventId, isUuid, type TenantId } from '@tallystick/con
 import type { NoticeFacts, NoticeKind } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { AppendRequest, AppendResult, Once } from '../streams/log.ts';
+import type { AppendRequest, AppendResult, Draft, DraftOutcome, Once } from '../streams/log.ts';
 import { draftNotice } from '../streams/append/notice.ts';
 import type { CausedJob } from '../work/jobs.ts';
 import { commitmentOfRecord, type RecordContent, type RecordMacs } from './record-macs.ts';
@@ -37,10 +37,19 @@ export interface ChangeRequest {
   readonly once?: Once | undefined;
   /** Jobs that the change causes, stored in the same commit. */
   readonly jobs?: readonly CausedJob[] | undefined;
+  /** Notices behind those of the changes, in the same commit. */
+  readonly drafts?: readonly Draft[] | undefined;
+  /** As in AppendRequest, for drafts that remove content. */
+  readonly holdsAsOf?: string | undefined;
 }
 
 export type ChangeResult =
-  | { readonly status: 'Done'; readonly records: readonly StoredRecord[] }
+  | {
+      readonly status: 'Done';
+      readonly records: readonly StoredRecord[];
+      /** Of all notices: first those of the changes. */
+      readonly outcomes?: readonly DraftOutcome[];
+    }
   | Extract<AppendResult, { status: 'Repeated' | 'KeyReused' }>
   | ChangeRefusal;
 
@@ -61,7 +70,7 @@ export interface ChangeParts {
 
 export function createChange(parts: ChangeParts): ChangeRecords {
   const { append, ensureOwner, macs, onChanged, clock, random, nextId } = parts;
-  return async ({ owner, writes, correlationId, once, jobs = [] }) => {
+  return async ({ owner, writes, correlationId, once, jobs = [], drafts: more = [], holdsAsOf }) => {
     await ensureOwner(owner);
     const records = writes.map(({ kind, id, version, content }) =>
       macs.make({ owner, kind, id, version, content }, random),
@@ -76,8 +85,9 @@ export function createChange(parts: ChangeParts): ChangeRecords {
     });
     try {
       const tenant = owner as TenantId;
-      const result = await append({ tenant, drafts, records, jobs, atomic: true, once });
-      return result.status === 'Done' ? { status: 'Done', records } : result;
+      const request = { tenant, drafts: [...drafts, ...more], records, jobs, atomic: true, once };
+      const result = await append({ ...request, ...(holdsAsOf !== undefined && { holdsAsOf }) });
+      return result.status === 'Done' ? { ...result, records } : result;
     } finally {
       onChanged();
     }

@@ -5,7 +5,7 @@
 import type { TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
 
-export type RecordKind = 'ApiKey' | 'LegalHold' | 'Policy' | 'Tenant';
+export type RecordKind = 'ApiKey' | 'Erasure' | 'LegalHold' | 'PendingRedaction' | 'Policy' | 'Tenant';
 
 /** `*`: the installation, which has a log of its own. */
 export type RecordOwner = TenantId | '*';

@@ -6,6 +6,7 @@ import type { Storage } from './storage.ts';
 
 type LatePort =
   | 'log'
+  | 'removal'
   | 'tree'
   | 'tenants'
   | 'records'
@@ -32,6 +33,7 @@ export function createLateStorage(): LateStorage {
       opened = storage;
     },
     log: port('log', { forTenant: failAtOnce }),
+    removal: port('removal'),
     tree: port('tree'),
     tenants: port('tenants'),
     records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),

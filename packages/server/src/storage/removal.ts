@@ -9,7 +9,7 @@ import type { Purge } from './rows/purge-notice.ts';
 import type { Redaction } from './rows/redaction-notice.ts';
 
 /** The part that each backend implements. */
-export interface RemovalTables extends Pick<RemovalStore, 'deletions' | 'countContents' | 'eraseTraces'> {
+export interface RemovalTables extends Omit<RemovalStore, 'deleteContents' | 'deleteUnits'> {
   /** Undefined unless there is a purge notice at this index that matches its hash. */
   purge(tenant: TenantId, noticeIndex: number): Promise<Purge | undefined>;
   /** Deletes the content of all events in the spans, in one commit. */
@@ -22,14 +22,14 @@ export interface RemovalTables extends Pick<RemovalStore, 'deletions' | 'countCo
 
 /** The number of entries per commit: no append waits long for it. */
 const DELETED = 1000;
-/** The number of entries per query, which takes a fraction of a second. */
-const COUNTED = 50_000;
+/** The number of entries per query, some ten milliseconds: others ask the same thread. */
+const COUNTED = 5000;
 /** The number of events per commit whose units are deleted: each is read and hashed. */
 const PUNCTURED = 100;
 
 export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): RemovalStore {
   return {
-    deletions: tables.deletions,
+    ...tables,
     async countContents(tenant, spans) {
       let count = 0;
       for (let from: number | undefined = 0; from !== undefined; ) {
@@ -63,7 +63,6 @@ export function removalOn(tables: RemovalTables, trees: TreesWith<'head'>): Remo
         await tables.punctureContents(tenant, redactions);
       }
     },
-    eraseTraces: tables.eraseTraces,
   };
 }
 

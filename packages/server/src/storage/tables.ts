@@ -6,14 +6,13 @@
 
 import type { Backend, Column, Right, Table } from './table.ts';
 import { TENANT_KEYS } from './tenant-keys-table.ts';
+import { WORK_TABLES } from './work-tables.ts';
 
 const READ: readonly Right[] = ['SELECT'];
 const ADD: readonly Right[] = ['SELECT', 'INSERT'];
 const CHANGE: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE'];
 const ALL: readonly Right[] = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 
-const OF_THE_INDEX =
-  'a part of the index of events: it proves nothing, and is compared with what the log makes of it';
 const REPEATS = 'recognises repeated requests';
 const CONTENT_HASH = 'the content hash in the entry';
 const ROOTS = 'the text and its seed, and the content hash in the entry';
@@ -126,7 +125,13 @@ export const TABLES = {
   },
   streams: {
     of: 'Tenant',
-    rights: { Writer: ADD, Reader: READ, Projector: READ, Verifier: READ },
+    rights: {
+      Writer: ADD,
+      Reader: READ,
+      Projector: READ,
+      Retention: ['SELECT', 'UPDATE (purged_at_ms)'],
+      Verifier: READ,
+    },
     key: ['tenant_id', 'first_index'],
     unique: ['tenant_id, first_index', 'tenant_id, stream_id'],
     place: 'first_index',
@@ -137,6 +142,10 @@ export const TABLES = {
       created_at_ms: {
         type: 'bigint!',
         evidence: 'when the seal notice before it, or the first entry, was received',
+      },
+      purged_at_ms: {
+        type: 'bigint',
+        not: 'when no event in it had content any more, which the contents themselves show',
       },
     },
   },
@@ -322,55 +331,7 @@ export const TABLES = {
       },
     },
   },
-  refused_logs: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    // A new log discards the findings about the previous one.
-    rights: { Writer: ['SELECT', 'DELETE'], Projector: ALL },
-    not: 'findings of nodes; every verification finds them again',
-  },
-  index_manifests: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL, Verifier: READ },
-    not: OF_THE_INDEX,
-  },
-  index_blocks: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL, Verifier: READ },
-    not: OF_THE_INDEX,
-  },
-  outbox: {
-    of: 'Tenant',
-    only: 'SQLite',
-    rights: {},
-    not: 'jobs on their way to work.db',
-  },
-  jobs: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Writer: ALL, Reader: READ, Projector: ALL },
-    not: 'work that waits or was done; what it does to the log is in the log',
-  },
-  positions: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL },
-    not: 'how far followers have come',
-  },
-  violations: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Writer: ['SELECT', 'UPDATE'], Reader: READ, Projector: ADD },
-    not: 'what rules have found in events; both are in the log',
-  },
-  windows: {
-    of: 'Tenant',
-    only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL },
-    not: 'what thresholds have counted; the events are in the log',
-  },
+  ...WORK_TABLES,
 } as const satisfies Readonly<Record<string, Table>>;
 
 /** The tables of a backend by name. */

@@ -84,19 +84,19 @@ const ALTERATIONS: Record<string, Alteration> = {
   },
   'a stream is cut in two': {
     counts: [9],
-    statements: [`INSERT INTO streams VALUES ($tenant, 7, '${forgedId()}', 1)`],
+    statements: [`INSERT INTO streams VALUES ($tenant, 7, '${forgedId()}', 1, NULL)`],
     faults: { 0: /LEAF_MISMATCH 8 no notice says that stream \w+ begins at 7/ },
     notShown: [0],
   },
   'a stream follows that begins beyond the log': {
     counts: [9],
-    statements: [`INSERT INTO streams VALUES ($tenant, 100, '${forgedId()}', 1)`],
+    statements: [`INSERT INTO streams VALUES ($tenant, 100, '${forgedId()}', 1, NULL)`],
     faults: { 0: /LEAF_MISMATCH 101 no notice says that stream \w+ begins at 100/ },
     notShown: [0],
   },
   'a stream comes before the first one': {
     counts: [9],
-    statements: [`INSERT INTO streams VALUES ($tenant, -5, '${forgedId()}', 1)`],
+    statements: [`INSERT INTO streams VALUES ($tenant, -5, '${forgedId()}', 1, NULL)`],
     faults: { 0: /INDEX_MISMATCH 1 no stream begins with the log/ },
     notShown: [0],
   },
@@ -195,7 +195,7 @@ test('a forged stream is not verified, wherever it begins', async () => {
     [100, /LEAF_MISMATCH 101 no notice says that stream \w+ begins at 100/],
   ] as const) {
     const streamId = forgedId();
-    change('forged', `INSERT INTO streams VALUES ($tenant, ${index}, '${streamId}', 1)`);
+    change('forged', `INSERT INTO streams VALUES ($tenant, ${index}, '${streamId}', 1, NULL)`);
     const { fault } = (await verdictOf('forged', streamId))!;
     assert.match(`${fault?.reason} ${fault?.sequence} ${fault?.message}`, says);
     assert.equal((await ask('forged', pathOf(streamId))).status, 500);

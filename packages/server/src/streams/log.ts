@@ -267,6 +267,8 @@ export interface StoredStream {
   readonly createdAtMs: number;
   /** Undefined while it is open. */
   readonly sealedAtMs: number | undefined;
+  /** It is sealed, and no event in it has content any more. */
+  readonly isPurged: boolean;
   /** What its first entry links to: the leaf before it, or the genesis of the log that begins there. */
   readonly genesis: Uint8Array;
   /** The leaf of its last entry; `genesis` while it is empty. */
@@ -274,6 +276,9 @@ export interface StoredStream {
   /** Set if the log has no such boundaries: nothing of this stream may be shown. For operators only. */
   readonly fault?: string;
 }
+
+/** Exactly one stream is open, the newest. */
+export type StreamState = 'Open' | 'Sealed' | 'Purged';
 
 /** Streams that begin before an index, newest first, or behind it, oldest first; undefined: from that end of the log. */
 export type StreamsBeyond = { readonly before: number | undefined } | { readonly after: number | undefined };
@@ -297,11 +302,12 @@ export interface TenantLog {
    * one.
    */
   event(eventId: EventId, visible: readonly Classification[]): Promise<StoredEvent | undefined>;
-  /** At most `limit`, the nearest first. */
-  streams(beyond: StreamsBeyond, limit: number): Promise<StoredStream[]>;
+  /** At most `limit`, the nearest first; of all states, or of these. */
+  streams(beyond: StreamsBeyond, limit: number, states?: readonly StreamState[]): Promise<StoredStream[]>;
   stream(streamId: StreamId): Promise<StoredStream | undefined>;
-  /** How many there are. */
+  /** How many there are, and how many of them are purged. */
   streamCount(): Promise<number>;
+  purgedStreamCount(): Promise<number>;
   /** The events from `fromIndex` to `endIndex` (exclusive), in order and without a gap; at most `limit`. */
   events(fromIndex: number, endIndex: number, limit: number, way?: EventsWay): Promise<StoredEvent[]>;
   /** The request that the key was used up for, unless that has expired by `steadyNowMs`. */

@@ -94,7 +94,6 @@ async function list(
 
 type Statuses = InputOf<'streams.list'>['status'];
 
-/** Exactly one stream is open, the newest; until content expires, none is purged. */
 async function pageOf(
   log: TenantLog,
   status: Statuses,
@@ -104,21 +103,19 @@ async function pageOf(
     rowsMax,
   }: { direction: 'Next' | 'Previous'; beyond: number | undefined; rowsMax: number },
 ): Promise<StoredStream[]> {
-  const wants = (each: 'Open' | 'Sealed') => status === undefined || status.includes(each);
-  if (!wants('Sealed') && !wants('Open')) return [];
   // The list is newest first.
   const from = direction === 'Next' ? { before: beyond } : { after: beyond };
-  const rows = await log.streams(from, rowsMax + 1);
-  return rows
-    .filter((stream) => wants(stream.sealedAtMs === undefined ? 'Open' : 'Sealed'))
-    .slice(0, rowsMax);
+  return log.streams(from, rowsMax, status);
 }
 
 async function countOf(log: TenantLog, status: Statuses): Promise<number> {
   const count = await log.streamCount();
-  const open = Math.min(count, 1);
   if (status === undefined) return count;
-  return (status.includes('Open') ? open : 0) + (status.includes('Sealed') ? count - open : 0);
+  // Exactly one stream is open, the newest.
+  const open = Math.min(count, 1);
+  const purged = await log.purgedStreamCount();
+  const counts = { Open: open, Sealed: Math.max(0, count - open - purged), Purged: purged };
+  return [...new Set(status)].reduce((sum, each) => sum + counts[each], 0);
 }
 
 async function seal(call: Call, streamId: StreamId, parts: StreamOperationParts): Promise<SealAnswer> {
@@ -171,7 +168,7 @@ async function shown(call: Call, stream: StoredStream, parts: StreamOperationPar
   return {
     streamId: stream.streamId,
     tenantId: tenant,
-    status: isSealed ? 'Sealed' : 'Open',
+    status: stream.isPurged ? 'Purged' : isSealed ? 'Sealed' : 'Open',
     metadata: region === undefined ? {} : { region },
     eventCount: endIndex - firstIndex,
     ...(endIndex > firstIndex ? { firstSequence: firstIndex + 1, lastSequence: endIndex } : {}),

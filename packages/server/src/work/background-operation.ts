@@ -1,6 +1,6 @@
 // The public form of an operation that a job performs, for what all such operations have in common.
 
-import type { BackgroundOperation } from '@tallystick/contract';
+import type { BackgroundOperation, JobStatus } from '@tallystick/contract';
 import { instant } from '../runtime/clock.ts';
 import type { Job } from './jobs.ts';
 
@@ -21,7 +21,7 @@ export function shownOperation(
   { processedEvents, totalEvents }: Progress,
   result: object | undefined,
   { startedAtMs, endedAtMs }: Partial<Pick<Job, 'startedAtMs' | 'endedAtMs'>> = {},
-): Omit<BackgroundOperation, 'operationId' | 'kind'> {
+): Omit<BackgroundOperation, 'operationId' | 'kind' | 'status'> & { readonly status: JobStatus } {
   const failureReason = result && 'failureReason' in result ? String(result.failureReason) : undefined;
   const isCompleted = result !== undefined && failureReason === undefined;
   const percent = isCompleted ? 100 : Math.floor((100 * processedEvents) / Math.max(1, totalEvents));

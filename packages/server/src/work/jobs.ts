@@ -7,7 +7,15 @@ import type { Classification, OperationName, TenantId } from '@tallystick/contra
 import type { RowsRequest } from '../paging.ts';
 
 /** The kinds of jobs; each has one handler. */
-export type JobKind = 'HoldCount' | 'IndexEvent' | 'Rebuild' | 'Verification' | `Followed.${string}`;
+export type JobKind =
+  | 'Erasure'
+  | 'HoldCount'
+  | 'IndexEvent'
+  | 'Purge'
+  | 'Rebuild'
+  | 'Redaction'
+  | 'Verification'
+  | `Followed.${string}`;
 
 export interface NewJob {
   readonly tenant: TenantId;

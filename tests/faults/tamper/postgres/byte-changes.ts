@@ -21,6 +21,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   past_records: ['tenant_id', 'kind', 'id', 'version'],
   deletions: ['tenant_id', 'first_index'],
   decisions: ['tenant_id', 'decision'],
+  redactions: ['tenant_id', 'leaf_index', 'notice_index'],
 };
 
 const IS_PURGED = `NOT EXISTS (SELECT 1 FROM contents
@@ -37,6 +38,7 @@ const CELLS_WITHOUT_EVIDENCE: readonly { column: string; where: string; why: str
     where: 'key_id IS NULL',
     why: 'it has no byte; that it is set is a named change',
   },
+  { column: 'contents.closed', where: 'closed IS NULL', why: 'it has no byte' },
   { column: 'contents.expires_at_ms', where: 'expires_at_ms IS NULL', why: 'it has no byte' },
   { column: 'contents.decision', where: 'decision IS NULL', why: 'it has no byte' },
   { column: 'records.unique_name', where: 'unique_name IS NULL', why: 'it has no byte' },

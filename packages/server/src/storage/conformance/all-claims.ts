@@ -6,6 +6,7 @@ import { holdClaims } from './holds.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
+import { expiryClaims } from './expiry.ts';
 import { followClaims } from './follows.ts';
 import { keyClaims } from './log-keys.ts';
 import { repeatClaims } from './log-repeats.ts';
@@ -40,6 +41,7 @@ export const ALL_CLAIMS = [
   epochClaims,
   removalClaims,
   redactionClaims,
+  expiryClaims,
   holdClaims,
   workClaims,
   workTurnClaims,

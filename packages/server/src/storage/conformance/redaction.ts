@@ -10,11 +10,11 @@ import {
   equalBytes,
   KINDS,
   type NoticePayload,
+  openTexts,
   tagOf,
   toBase64,
 } from '@tallystick/evidence';
 import type { AppendOutcome, Draft } from '../../streams/log.ts';
-import { showContent } from '../../streams/show-content.ts';
 import type { OpenContent } from '../../streams/tree.ts';
 import type { Storage } from '../storage.ts';
 import {
@@ -98,7 +98,8 @@ async function proven(storage: Storage, index: number) {
     .proveEvent({ eventId, visible: CLASSIFICATIONS, preferred: [] });
   assert.ok(found !== undefined && !('fault' in found));
   const { content, entry, roots } = found.evidence;
-  const shown = showContent(content as OpenContent);
+  const { texts, salts, deleted } = content as OpenContent;
+  const shown = openTexts(texts, salts, deleted);
   assert.ok(equalBytes(contentOf(shown), decodeEntry(entry).content), 'it is what was hashed');
   return { shown, roots };
 }

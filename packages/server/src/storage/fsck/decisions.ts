@@ -65,7 +65,7 @@ export class DecisionCheck<Tenant> {
 
   #judge(
     { classification }: LogRow,
-    { text1, text2, expiresAtMs }: RowContent,
+    { text1, text2, closed, expiresAtMs }: RowContent,
     decidedBy: string | undefined,
     { receivedAtMs }: SoundEntry,
   ): DecisionVerdict {
@@ -73,6 +73,7 @@ export class DecisionCheck<Tenant> {
       receivedAtMs,
       classification: classificationAt(classification),
       texts: [text1, text2],
+      isWhole: closed === undefined,
       decidedBy,
       expiresAtMs,
     });

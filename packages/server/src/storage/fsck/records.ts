@@ -1,7 +1,7 @@
 // Compares the records of a tenant with the notices of its log: the newest notice of a record commits to its contents.
 
 import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@tallystick/evidence';
-import type { StoredRecord } from '../../records/records.ts';
+import type { RecordKind, StoredRecord } from '../../records/records.ts';
 import { fault } from './store-fault.ts';
 
 interface Noted {
@@ -90,7 +90,7 @@ export class NotedRecords {
     for (const [name, versions] of this.#noted) {
       // The current one before those of the past.
       // Of other kinds no past versions were kept before policies came: those that are there are compared, and none is missed.
-      const isWhole = name.startsWith(nameOf('Policy', ' ').trimEnd());
+      const isWhole = KEPT_WHOLE.some((kind) => name.startsWith(`${nameOf(kind, '')} `));
       const at = versions.findLastIndex(
         (noted, i) => noted !== undefined && (isWhole || i === versions.length - 1),
       );
@@ -102,11 +102,24 @@ export class NotedRecords {
   }
 }
 
+/** The kinds of which every version is kept. */
+const KEPT_WHOLE: readonly RecordKind[] = ['LegalHold', 'Policy'];
+
 interface Said {
   readonly kind: string;
   readonly id: string;
   readonly commitment: string;
 }
+
+/** Which records the acts of kind 9 are about, where they are not about keys. */
+const RECORDS_BY_ACT: Readonly<Record<string, RecordKind>> = {
+  ErasureRequested: 'Erasure',
+  ErasureConfirmed: 'Erasure',
+  ErasureHeld: 'Erasure',
+  ErasureCompleted: 'Erasure',
+  RedactionRequested: 'PendingRedaction',
+  RedactionConfirmed: 'PendingRedaction',
+};
 
 /** Undefined for a notice that names no record. */
 function saidIn({ kind, payload }: Notice): Said | undefined {
@@ -118,7 +131,8 @@ function saidIn({ kind, payload }: Notice): Said | undefined {
   if (kind === KINDS.legalHold) return { kind: 'LegalHold', id: payload.holdId, commitment };
   const [id] = payload.subjectIds;
   // Without a subject it concerns the tenant itself.
-  return id === undefined ? { kind: 'Tenant', id: '', commitment } : { kind: 'ApiKey', id, commitment };
+  if (id === undefined) return { kind: 'Tenant', id: '', commitment };
+  return { kind: RECORDS_BY_ACT[payload.act] ?? 'ApiKey', id, commitment };
 }
 
 /** Whether the columns match the body. */

@@ -157,7 +157,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     log,
     tree,
     tenantKeys: createTenantKeyStore(reading, { ring, random }),
-    removal: removalOn(removalTables(reading, sealed), tree),
+    removal: removalOn(removalTables(reading, held, sealed), tree),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),

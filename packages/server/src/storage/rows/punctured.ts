@@ -10,9 +10,10 @@
 import {
   byTag,
   canonicalJson,
-  type ClosedUnit,
   commitmentOf,
   decodeEntry,
+  type EncodedGroup,
+  type EncodedUnit,
   EvidenceError,
   fromBase64,
   type Group,
@@ -101,14 +102,7 @@ function closedText(units: DeletedUnits): string {
 /** The event as it is kept: what is left open, what is deleted closed. Throws EvidenceError for what is no such content. */
 export function shownUnits(columns: UnitColumns): ShownEvent {
   const texts = [decoded(columns.text1), decoded(columns.text2)] as const;
-  const [open1, open2] = openTexts(texts, saltsIn(columns));
-  const closed = deletedIn(columns.closed);
-  const withClosed = (group: ShownEvent[number], deleted: readonly DeletedUnit[]) => {
-    if (deleted.length === 0 || !('units' in group)) return group;
-    const units = deleted.map(({ path, commitment }): ClosedUnit => ({ tag: tagOf(path), commitment }));
-    return { units: byTag([...group.units, ...units]) };
-  };
-  return [withClosed(open1, closed[0]), withClosed(open2, closed[1])];
+  return openTexts(texts, saltsIn(columns), deletedIn(columns.closed));
 }
 
 /** The salts of the units that are left, by group. */
@@ -127,43 +121,45 @@ export function saltsIn({ text1, text2, seeds, closed }: UnitColumns): readonly 
 
 /** The same content without the units that have these tags (base64); the same columns if it has none of them. */
 export function puncture(columns: UnitColumns, tags: ReadonlySet<string>): UnitColumns {
-  const groups = [columns.text1, columns.text2].map((text, i) => {
-    const { units } = splitGroup(text, (i + 1) as Group);
-    return { text, units, goes: units.map(({ tag }) => tags.has(toBase64(tag.bytes))) };
-  });
-  if (!groups.some(({ goes }) => goes.includes(true))) return columns;
+  const splits = [splitGroup(columns.text1, 1), splitGroup(columns.text2, 2)] as const;
+  if (!splits.some(({ units }) => units.some((unit) => tags.has(nameOf(unit))))) return columns;
   const salts = saltsIn(columns);
   const before = deletedIn(columns.closed);
-  const punctured = groups.map(({ text, units, goes }, i) => {
-    const saltAt = (unit: number) => salts[i]!.subarray(unit * SALT_BYTES, (unit + 1) * SALT_BYTES);
-    const gone = units.filter((_, unit) => goes[unit]);
-    const commitments = units.map(({ from, to }, unit) =>
-      goes[unit] ? commitmentOf(saltAt(unit), decoded(text.subarray(from, to))) : undefined,
-    );
-    return {
-      text: Buffer.from(
-        textWithout(
-          decoded(text),
-          gone.map(({ path }) => path),
-        ),
-      ),
-      salts: units.flatMap((_, unit) => (goes[unit] ? [] : [saltAt(unit)])),
-      deleted: [
-        ...before[i]!,
-        ...units.flatMap(({ path, tag }, unit) => {
-          const commitment = commitments[unit];
-          return commitment === undefined ? [] : [{ path, tag: toBase64(tag.bytes), commitment }];
-        }),
-      ],
-    };
-  });
-  const [one, two] = punctured;
+  const one = groupWithout(splits[0], salts[0], tags);
+  const two = groupWithout(splits[1], salts[1], tags);
   return {
-    text1: one!.text,
-    text2: two!.text,
-    seeds: Buffer.concat([...one!.salts, ...two!.salts]),
-    closed: Buffer.from(closedText([one!.deleted, two!.deleted])),
+    text1: one.text,
+    text2: two.text,
+    seeds: Buffer.concat([...one.salts, ...two.salts]),
+    closed: Buffer.from(
+      closedText([
+        [...before[0], ...one.deleted],
+        [...before[1], ...two.deleted],
+      ]),
+    ),
   };
+}
+
+/** In base64, as in a notice. */
+function nameOf({ tag }: Pick<EncodedUnit, 'tag'>): string {
+  return toBase64(tag.bytes);
+}
+
+function groupWithout({ bytes, units }: EncodedGroup, salts: Uint8Array, tags: ReadonlySet<string>) {
+  const left: Uint8Array[] = [];
+  const deleted: DeletedUnit[] = [];
+  for (const [i, unit] of units.entries()) {
+    const salt = salts.subarray(i * SALT_BYTES, (i + 1) * SALT_BYTES);
+    const tag = nameOf(unit);
+    if (!tags.has(tag)) {
+      left.push(salt);
+      continue;
+    }
+    const commitment = commitmentOf(salt, decoded(bytes.subarray(unit.from, unit.to)));
+    deleted.push({ path: unit.path, tag, commitment });
+  }
+  const paths = deleted.map(({ path }) => path);
+  return { text: Buffer.from(textWithout(decoded(bytes), paths)), salts: left, deleted };
 }
 
 /**

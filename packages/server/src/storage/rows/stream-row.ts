@@ -2,7 +2,7 @@
 // alone are not trusted: an entry at a boundary must be of the right kind. Only a verification compares them with the
 // contents of the notices.
 
-import type { StoredStream } from '../../streams/log.ts';
+import type { StoredStream, StreamState } from '../../streams/log.ts';
 import type { WrittenLog } from '../pool/read-head.ts';
 import { blobOrNone, numberOf, numberOrNone, textIn, textOrNone } from './columns.ts';
 
@@ -22,10 +22,18 @@ export function streamIn(row: Row, log: Pick<WrittenLog, 'firstIndex' | 'genesis
     endIndex: numberOf(row, 'end_index'),
     createdAtMs: numberOf(row, 'created_at_ms'),
     sealedAtMs: numberOrNone(row, 'sealed_at_ms'),
+    isPurged:
+      numberOrNone(row, 'sealed_at_ms') !== undefined && numberOrNone(row, 'purged_at_ms') !== undefined,
     genesis,
     head: blobOrNone(row, 'last_leaf') ?? genesis,
     ...(fault === undefined ? {} : { fault }),
   };
+}
+
+/** For a condition on the state: whether open, sealed and purged streams are wanted. */
+export function statesWanted(states: readonly StreamState[] | undefined): [number, number, number] {
+  const isWanted = (state: StreamState) => (states === undefined || states.includes(state) ? 1 : 0);
+  return [isWanted('Open'), isWanted('Sealed'), isWanted('Purged')];
 }
 
 function faultIn(row: Row, firstIndex: number): string | undefined {

@@ -50,6 +50,12 @@ function keeping<S>({ oneOf, prepare }: Dialect<S>) {
       `UPDATE violations SET status = 'Acknowledged', noted = $3
        WHERE tenant_id = $1 AND violation_id = $2 AND status = 'Open'`,
     ),
+    /** Those of thresholds, which may hold a value. */
+    withValues: prepare(
+      `SELECT ${VIOLATION} FROM violations
+       WHERE tenant_id = $1 AND violation_id > $2 AND body LIKE '%"groupKey"%' ORDER BY violation_id LIMIT $3`,
+    ),
+    setBody: prepare('UPDATE violations SET body = $3 WHERE tenant_id = $1 AND violation_id = $2'),
     /** Of one rule; many groups at once, since a lookup by itself may read all windows of the tenant. */
     windows: prepare(
       `SELECT ${WINDOW} FROM windows WHERE tenant_id = $1 AND rule_key = $2 AND ${oneOf('group_key', '$3')}`,

@@ -21,6 +21,7 @@ import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-databa
 
 /** Behind every moment. */
 const LAST_MS = Number.MAX_SAFE_INTEGER;
+const FORGOTTEN_AT_ONCE = 500;
 
 export class ViolationTables<S> {
   readonly #database: JobDatabase<S>;
@@ -105,6 +106,25 @@ export class ViolationTables<S> {
       await transaction.change(acknowledge, [tenant, violationId, JSON.stringify(noted)]);
       return this.#found(transaction, tenant, violationId);
     });
+  }
+
+  /** All violations of thresholds are looked at: they are few, and so are removals. */
+  async forgetValues(tenant: TenantId, eventIds: readonly string[]): Promise<void> {
+    const { withValues, setBody } = this.#database.statements;
+    const forgotten = new Set(eventIds);
+    for (let after = ''; ; ) {
+      const last = await this.#database.inTransaction({ tenant }, async (transaction) => {
+        const rows = await transaction.query(withValues, [tenant, after, FORGOTTEN_AT_ONCE]);
+        for (const row of rows) {
+          const { groupKey: _, ...left } = parseJson(textIn(row, 'body')) as Body;
+          if (!forgotten.has(left.eventId)) continue;
+          await transaction.change(setBody, [tenant, textIn(row, 'violation_id'), JSON.stringify(left)]);
+        }
+        return rows.length < FORGOTTEN_AT_ONCE ? undefined : textIn(rows.at(-1), 'violation_id');
+      });
+      if (last === undefined) return;
+      after = last;
+    }
   }
 
   async #found(

@@ -4,6 +4,9 @@
 
 import type { TenantId } from '@tallystick/contract';
 
+/** The number of entries that one statement looks at for expired content: some ten milliseconds. */
+export const EXPIRY_SPAN = 5000;
+
 /** A part of a tenant's sequence; `endIndex` is exclusive. */
 export interface IndexSpan {
   readonly firstIndex: number;
@@ -22,7 +25,43 @@ export interface RedactedEvent {
   readonly noticeIndex: number;
 }
 
+/** Consecutive events of one decision whose content has expired. */
+export interface ExpiredRun extends IndexSpan {
+  /** What has decided their retention (policies/decided-by.ts); undefined: the tenant's settings. */
+  readonly decidedBy: string | undefined;
+}
+
+/** Where in a stream there is expired content. */
+export interface DueStream {
+  readonly tenant: TenantId;
+  /** Of the stream. */
+  readonly streamFirstIndex: number;
+  /** From the first expired event of the stream to the last one. */
+  readonly span: IndexSpan;
+}
+
+export interface DuePortion {
+  readonly due: readonly DueStream[];
+  /** Where the next portion begins; undefined: nothing is left. A stream may be in several portions. */
+  readonly next: string | undefined;
+}
+
 export interface RemovalStore {
+  /** The store's own clock; undefined if it has none but that of this process. */
+  nowMs(): Promise<number | undefined>;
+  /** A portion of the streams with content that expired by `untilMs`, in the logs that this node looks after. */
+  dueStreams(untilMs: number, from: string | undefined): Promise<DuePortion>;
+  /** Outside of this span nothing of the tenant's log expires by `untilMs`; undefined: nothing does. */
+  expirySpan(tenant: TenantId, untilMs: number): Promise<IndexSpan | undefined>;
+  /**
+   * What of a span expired by `untilMs` and is still there, in order, also if a notice names it already. One statement looks
+   * at the whole span, so spans are limited to `EXPIRY_SPAN`.
+   */
+  expired(tenant: TenantId, span: IndexSpan, untilMs: number): Promise<ExpiredRun[]>;
+  /** Marks a stream that has no event with content left; only a sealed one, which never gets any again. */
+  markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): Promise<void>;
+  /** Gives a portion of the freed space back to the file system; true if there may be more. */
+  reclaimSpace(nowMs: number): Promise<boolean>;
   /** The first `limit` deletions that overlap the span, in order. */
   deletions(tenant: TenantId, span: IndexSpan, limit: number): Promise<Deletion[]>;
   /** The number of events in the spans that have their content. */

@@ -11,7 +11,8 @@ import type { Deadline } from '../../runtime/deadline.ts';
 import type { Checkpointer } from '../checkpoints/checkpointer.ts';
 import { draftNotice } from '../append/notice.ts';
 import { requireSound } from '../checkpoints/provable.ts';
-import type { Deletion, IndexSpan, RemovalStore } from './removal.ts';
+import type { IndexSpan, RemovalStore } from './removal.ts';
+import { withoutDeletions } from './without-deletions.ts';
 import type { Sequencer } from '../append/sequencer.ts';
 import type { LogTree, TreesWith } from '../tree.ts';
 
@@ -53,7 +54,6 @@ export interface Removed {
 
 /** The limit of one notice, which keeps it small; the rest goes into the next one. A single span has at most 106. */
 const SUBTREES_MAX = 1000;
-const DELETIONS_AT_ONCE = 1000;
 
 /** Rejects if a step fails; the completed steps stay, and the same request continues from there. */
 export async function remove(request: RemovalRequest, parts: RemovalParts): Promise<Removed> {
@@ -62,7 +62,7 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
   requireSound(tenant, parts.checkpointer);
   const tree = await parts.trees.forTenant(tenant).tree();
   if (tree === undefined) throw new Error(`there is no tenant ${tenant}`);
-  const { left, noticeIndexes } = await split(tenant, spans, parts.removal);
+  const { left, noticeIndexes } = await withoutDeletions(tenant, spans, parts.removal);
   let holdsChanged = false;
   for (const some of portionsOf(left, tree.firstIndex)) {
     const noticeIndex = await appendNotice(some, tree, request, parts);
@@ -78,31 +78,6 @@ export async function remove(request: RemovalRequest, parts: RemovalParts): Prom
   }
   await parts.forget(tenant);
   return { noticeIndexes: ordered, ...(holdsChanged && { holdsChanged }) };
-}
-
-/** The spans that no notice names yet, and the notices that name the others. */
-async function split(
-  tenant: TenantId,
-  spans: readonly IndexSpan[],
-  removal: RemovalStore,
-): Promise<{ readonly left: IndexSpan[]; readonly noticeIndexes: Set<number> }> {
-  const left: IndexSpan[] = [];
-  const noticeIndexes = new Set<number>();
-  for (const { firstIndex, endIndex } of spans) {
-    let reached = firstIndex;
-    for (let portion: Deletion[] | undefined; reached < endIndex; ) {
-      portion = await removal.deletions(tenant, { firstIndex: reached, endIndex }, DELETIONS_AT_ONCE);
-      for (const deletion of portion) {
-        noticeIndexes.add(deletion.noticeIndex);
-        if (deletion.firstIndex > reached) left.push({ firstIndex: reached, endIndex: deletion.firstIndex });
-        reached = Math.min(endIndex, deletion.endIndex);
-      }
-      if (portion.length === DELETIONS_AT_ONCE) continue;
-      if (reached < endIndex) left.push({ firstIndex: reached, endIndex });
-      break;
-    }
-  }
-  return { left, noticeIndexes };
 }
 
 /** Splits the spans into portions that fit into one notice. */
@@ -167,11 +142,11 @@ async function appendNotice(
   return placed.index;
 }
 
-/** A checkpoint is anchored before it is stored. */
-async function untilSigned(
+/** Resolves once a stored checkpoint covers the notice; one is anchored before it is stored. */
+export async function untilSigned(
   noticeIndex: number,
-  { tenant, deadline }: RemovalRequest,
-  { trees, checkpointer }: RemovalParts,
+  { tenant, deadline }: Pick<RemovalRequest, 'tenant' | 'deadline'>,
+  { trees, checkpointer }: Pick<RemovalParts, 'trees' | 'checkpointer'>,
 ): Promise<void> {
   const head = await trees.forTenant(tenant).head(noticeIndex);
   assert(head !== undefined, 'a notice is in a log');

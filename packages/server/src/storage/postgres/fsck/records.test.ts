@@ -13,11 +13,13 @@ import { type Databases, openDatabases } from '../../../testing/postgres-server.
 import { startTestApp } from '../../../testing/test-app.ts';
 
 const KEYS = '/api/v1/admin/api-keys';
+const HOLDS = '/api/v1/legal-holds';
 const directory = mkdtempSync(join(tmpdir(), 'tallystick-fsck-records-'));
 
 let server: Databases;
 let url: string;
 let keyId: string;
+let holdId: string;
 before(async () => {
   server = await openDatabases();
   url = await server.createDatabase();
@@ -31,6 +33,12 @@ before(async () => {
   const headers = { 'X-API-Key': acme.key, 'X-Tenant-Id': 'acme' };
   const revoked = await fetch(`${app.url}${KEYS}/${keyId}`, { method: 'DELETE', headers });
   assert.equal(revoked.status, 204);
+  const place = async (name: string) =>
+    (JSON.parse((await acme.post(HOLDS, { name, reason: 'r' })).text) as { holdId: string }).holdId;
+  holdId = await place('Case 7');
+  await place('Case 8');
+  await raw(url, 'INSERT INTO public.older SELECT * FROM records WHERE id = $1', [holdId]);
+  await acme.post(`${HOLDS}/${holdId}/release`, { reason: 'Settled' });
 });
 after(async () => {
   await server?.[Symbol.asyncDispose]();
@@ -91,7 +99,33 @@ test('a record that was removed, and one that was put back to an older version, 
     removed[0]!,
     /^acme TRUNCATED the record ApiKey \S+ that the notice at index \d+ tells of is gone/,
   );
-  const back = await faultsAfter(`${remove}; INSERT INTO records SELECT * FROM public.older`);
+  const back = await faultsAfter(
+    `${remove}; INSERT INTO records SELECT * FROM public.older WHERE id = '${keyId}'`,
+  );
   assert.equal(back.length, 1);
   assert.match(back[0]!, /^acme LEAF_MISMATCH .* is not what its newest notice, at index \d+, commits to/);
+});
+
+test('a legal hold that was altered, removed, put back or inserted is found', async () => {
+  const active = "kind = 'LegalHold' AND state = 'Active'";
+  const older = `SELECT * FROM public.older WHERE id = '${holdId}'`;
+  const changes: [sql: string, expected: RegExp][] = [
+    [`DELETE FROM records WHERE ${active}`, /^acme TRUNCATED the record LegalHold \S+ .* is gone/],
+    [
+      `DELETE FROM records WHERE id = '${holdId}'; INSERT INTO records ${older}`,
+      /^acme LEAF_MISMATCH .*LegalHold.* is not what its newest notice/,
+    ],
+    [
+      `UPDATE records SET body = replace(body, 'Active', 'Released') WHERE ${active}`,
+      /^acme LEAF_MISMATCH .*LegalHold/,
+    ],
+    [`UPDATE records SET state = 'Released' WHERE ${active}`, /^acme LEAF_MISMATCH .*LegalHold/],
+    [
+      `UPDATE public.older SET id = '01KE0000000000000000000099', unique_name = 'more' WHERE id = '${holdId}';
+       INSERT INTO records ${older.replace(holdId, '01KE0000000000000000000099')}`,
+      /^acme LEAF_MISMATCH no notice tells of the record LegalHold 01KE0000000000000000000099/,
+    ],
+    [`DELETE FROM past_records WHERE id = '${holdId}'`, /^acme TRUNCATED version 1 of the record LegalHold/],
+  ];
+  for (const [sql, expected] of changes) assert.match((await faultsAfter(sql)).join('\n'), expected, sql);
 });

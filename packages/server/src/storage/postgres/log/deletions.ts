@@ -23,6 +23,9 @@ import {
   statement,
   type Transaction,
 } from '../connection/database.ts';
+import { ExpiredContents } from './expired-contents.ts';
+import type { HeldShares } from '../nodes/held-shares.ts';
+import { contentMonthOf } from '../../rows/content-month.ts';
 import { CHECKED_COLUMNS, ENTRIES_WITH_CONTENTS } from './log-columns.ts';
 import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
@@ -60,6 +63,15 @@ const EVENTS = statement(`SELECT leaf_index, content_month FROM entries WHERE ${
 const DELETE = statement(
   'DELETE FROM contents WHERE tenant_id = $1 AND content_month = $2 AND leaf_index = ANY ($3::bigint[])',
 );
+
+/** Unless the stream is open: then events may follow. */
+const MARK = statement(
+  `UPDATE streams SET purged_at_ms = $3 WHERE tenant_id = $1 AND first_index = $2 AND purged_at_ms IS NULL
+     AND EXISTS (SELECT 1 FROM streams AS next WHERE next.tenant_id = $1 AND next.first_index > $2)`,
+);
+const DROP_MONTH = statement('SELECT drop_content_month($1) AS dropped');
+/** The current month and the one before it stay: a node whose clock is behind may still write to them. */
+const PAST_MONTHS = 2;
 
 /** The contents of events at these indexes, locked until they are rewritten. */
 const TO_PUNCTURE = statement(
@@ -143,9 +155,26 @@ export class DeletionRows {
   }
 }
 
-export function removalTables(database: Database, sealed: SealedRows): RemovalTables {
+export function removalTables(database: Database, held: HeldShares, sealed: SealedRows): RemovalTables {
   const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
+  const contents = new ExpiredContents(database, held);
+  const ofRetention = (tenants: readonly TenantId[]) => ({ role: 'Retention', tenants }) as const;
   return {
+    nowMs: () => contents.nowMs(),
+    dueStreams: (untilMs, from) => contents.dueStreams(untilMs, from),
+    expirySpan: (tenant, untilMs) => contents.expirySpan(tenant, untilMs),
+    expired: (tenant, span, untilMs) => contents.expired(tenant, span, untilMs),
+    markPurged: (tenant, streamFirstIndex, nowMs) =>
+      database.inTransaction(ofRetention([tenant]), async (transaction) => {
+        await transaction.change(MARK, [tenant, streamFirstIndex, nowMs]);
+      }),
+    async reclaimSpace(nowMs) {
+      const past = contentMonthOf(nowMs) - PAST_MONTHS;
+      const [row] = await database.inTransaction(ofRetention([]), (transaction) =>
+        transaction.query(DROP_MONTH, [past]),
+      );
+      return row?.['dropped'] === true;
+    },
     async deletions(tenant, { firstIndex, endIndex }, limit) {
       const rows = await statementsFor(tenant).query(OVERLAPPING, [tenant, firstIndex, endIndex, limit]);
       return rows.map(deletionIn);
@@ -180,7 +209,7 @@ export function removalTables(database: Database, sealed: SealedRows): RemovalTa
     // The database frees the space of what was there before: see docs/operating/postgres.md.
     eraseTraces: async () => {},
     deleteContents: (tenant, spans) =>
-      database.inTransaction({ role: 'Retention', tenants: [tenant] }, async (transaction) => {
+      database.inTransaction(ofRetention([tenant]), async (transaction) => {
         const events = await rowsOf(transaction, EVENTS, tenant, spans);
         for (const [month, own] of Map.groupBy(events, (row) => numberOf(row, 'content_month'))) {
           const indexes = own.map((row) => numberOf(row, 'leaf_index'));

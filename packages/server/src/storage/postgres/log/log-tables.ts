@@ -7,6 +7,7 @@ import type {
   LogReader,
   StoredEvent,
   StoredStream,
+  StreamState,
   StreamsBeyond,
   TenantLog,
   UsedIdempotencyKey,
@@ -14,7 +15,7 @@ import type {
 import { bitsOf } from '../../rows/classification-column.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
-import { streamIn } from '../../rows/stream-row.ts';
+import { statesWanted, streamIn } from '../../rows/stream-row.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { type Database, type Row, type Statement, statement, type Value } from '../connection/database.ts';
@@ -29,7 +30,7 @@ import {
 import { logIn } from './log-row.ts';
 import { eventsInTurns } from '../connection/paused-reads.ts';
 import { decidedBy } from '../../rows/stored-content.ts';
-import { STREAMS } from './stream-rows.ts';
+import { OF_STATES, STREAMS } from './stream-rows.ts';
 import { readerOf, singleStatements } from '../tree/tree-tables.ts';
 
 const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY}, ${decidedBy('tenant_id')},
@@ -49,13 +50,17 @@ const inOrder = (order: string) =>
 const EVENTS = inOrder('');
 const EVENTS_FROM_END = inOrder('DESC');
 const STREAMS_BEFORE = statement(
-  `${STREAMS} WHERE this.tenant_id = $1 AND this.first_index < $2 ORDER BY this.first_index DESC LIMIT $3`,
+  `${STREAMS} WHERE this.tenant_id = $1 AND this.first_index < $2 AND ${OF_STATES}
+   ORDER BY this.first_index DESC LIMIT $6`,
 );
 const STREAMS_AFTER = statement(
-  `${STREAMS} WHERE this.tenant_id = $1 AND this.first_index > $2 ORDER BY this.first_index LIMIT $3`,
+  `${STREAMS} WHERE this.tenant_id = $1 AND this.first_index > $2 AND ${OF_STATES}
+   ORDER BY this.first_index LIMIT $6`,
 );
 const STREAM = statement(`${STREAMS} WHERE this.tenant_id = $1 AND this.stream_id = $2`);
-const STREAM_COUNT = statement('SELECT count(*) AS count FROM streams WHERE tenant_id = $1');
+const STREAM_COUNT = statement(
+  'SELECT count(*) AS count, count(purged_at_ms) AS purged FROM streams WHERE tenant_id = $1',
+);
 const USED_KEY = statement('SELECT * FROM used_keys WHERE tenant_id = $1 AND operation = $2 AND key = $3');
 
 /** The number of events per read: a page of large events is read in portions. */
@@ -76,9 +81,10 @@ export class LogTables implements LogReader {
     return {
       event: (eventId, visible) => this.#event(tenant, eventId, visible),
       events: (fromIndex, endIndex, limit, way) => this.#run(tenant, fromIndex, endIndex, limit, way),
-      streams: (beyond, limit) => this.#streams(tenant, beyond, limit),
+      streams: (beyond, limit, states) => this.#streams(tenant, beyond, limit, states),
       stream: (streamId) => this.#stream(tenant, streamId),
       streamCount: async () => numberOf((await this.#read(tenant, STREAM_COUNT, []))[0], 'count'),
+      purgedStreamCount: async () => numberOf((await this.#read(tenant, STREAM_COUNT, []))[0], 'purged'),
       usedKey: (operation, key, steadyNowMs) => this.#usedKey(tenant, operation, key, steadyNowMs),
     };
   }
@@ -118,11 +124,21 @@ export class LogTables implements LogReader {
     return eventsInTurns(this.#events, taken, await this.#notices(tenant, taken));
   }
 
-  async #streams(tenant: TenantId, beyond: StreamsBeyond, limit: number): Promise<StoredStream[]> {
+  async #streams(
+    tenant: TenantId,
+    beyond: StreamsBeyond,
+    limit: number,
+    states: readonly StreamState[] | undefined,
+  ): Promise<StoredStream[]> {
+    const wanted = statesWanted(states);
     const rows =
       'before' in beyond
-        ? await this.#read(tenant, STREAMS_BEFORE, [beyond.before ?? Number.MAX_SAFE_INTEGER, limit])
-        : await this.#read(tenant, STREAMS_AFTER, [beyond.after ?? -1, limit]);
+        ? await this.#read(tenant, STREAMS_BEFORE, [
+            beyond.before ?? Number.MAX_SAFE_INTEGER,
+            ...wanted,
+            limit,
+          ])
+        : await this.#read(tenant, STREAMS_AFTER, [beyond.after ?? -1, ...wanted, limit]);
     return rows.map((row) => streamIn(row, logIn(row, tenant, this.#logOrigin)));
   }
 

@@ -12,9 +12,13 @@ const isSealAt = (index: string) =>
 const beginsLog = (index: string) =>
   `(${index} = 0 OR EXISTS (SELECT 1 FROM epochs WHERE epochs.tenant_id = this.tenant_id AND first_index = ${index}))`;
 
+/** Whether open, sealed and purged ones are wanted: the parameters from $3 on. */
+export const OF_STATES = `CASE WHEN next.first_index IS NULL THEN $3::integer
+  WHEN this.purged_at_ms IS NULL THEN $4::integer ELSE $5::integer END = 1`;
+
 /** One statement sees one state, also while events are appended. Joined with the log that holds the first index of each. */
 export const STREAMS = `
-  SELECT this.stream_id, this.first_index, this.created_at_ms, next.created_at_ms AS sealed_at_ms,
+  SELECT this.stream_id, this.first_index, this.created_at_ms, this.purged_at_ms, next.created_at_ms AS sealed_at_ms,
     before.stream_id AS previous_stream_id, ${LOG_COLUMNS},
     greatest(this.first_index, least(coalesce(next.first_index, ${SIZE}), ${SIZE})) AS end_index,
     (SELECT leaf FROM entries WHERE entries.tenant_id = this.tenant_id

@@ -21,6 +21,8 @@ import type { Users } from '../connection/users.ts';
 
 /** An arbitrary number: a migration waits for another one. */
 export const MIGRATION_LOCK = 0x7461_6c6c;
+/** Everything that reads or writes contents waits for a partition to be dropped, this long at most. */
+const DROP_LOCK_MS = 100;
 const SERVER_VERSION_MIN = 150_000;
 /** Roles belong to all databases of a server, so two concurrent migrations may conflict. */
 const ATTEMPTS_MAX = 10;
@@ -100,6 +102,7 @@ async function migrateOver(
   }
   for (const right of rightsOf(SCHEMA, isDistributed)) await client.query(right);
   await client.query(CONTENT_MONTHS);
+  await client.query(DROPPED_MONTHS);
   await client.query(SECURED_PARTITIONS);
   await client.query(
     `INSERT INTO meta (name, value) VALUES ('schema_version', '${MIGRATIONS.length}')
@@ -297,6 +300,37 @@ const CONTENT_MONTHS = `
   REVOKE ALL ON FUNCTION ${SCHEMA}.ensure_content_month(integer) FROM PUBLIC;
   GRANT EXECUTE ON FUNCTION ${SCHEMA}.ensure_content_month(integer) TO ${DATABASE_ROLES.Writer};
   SELECT ${SCHEMA}.ensure_content_month(0);
+`;
+
+// Drops one empty partition up to a month, so that its space comes back at once; returns whether it did. Row security would
+// show its owner no row of it: so it is switched off under a lock that nobody passes, and the search for rows fails rather than being
+// filtered. Where the lock is not free soon, nothing is dropped: a next sweep finds it again.
+const DROPPED_MONTHS = `
+  CREATE OR REPLACE FUNCTION ${SCHEMA}.drop_content_month(upto integer) RETURNS boolean
+  LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = ${SCHEMA}, pg_temp SET row_security = off SET lock_timeout = '${DROP_LOCK_MS}ms' AS $$
+  DECLARE part text; found boolean;
+  BEGIN
+    FOR part IN SELECT c.relname FROM pg_class AS c JOIN pg_inherits AS i ON i.inhrelid = c.oid
+      WHERE i.inhparent = '${SCHEMA}.contents'::regclass AND c.relname ~ '^contents_[1-9][0-9]*$'
+        AND substr(c.relname, 10)::integer <= upto ORDER BY c.oid LOOP
+      BEGIN
+        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', part);
+        EXECUTE format('ALTER TABLE %I NO FORCE ROW LEVEL SECURITY', part);
+        EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I)', part) INTO found;
+        IF found THEN
+          EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', part);
+        ELSE
+          EXECUTE format('DROP TABLE %I', part);
+          RETURN true;
+        END IF;
+      EXCEPTION WHEN lock_not_available OR deadlock_detected THEN NULL;
+      END;
+    END LOOP;
+    RETURN false;
+  END $$;
+  REVOKE ALL ON FUNCTION ${SCHEMA}.drop_content_month(integer) FROM PUBLIC;
+  GRANT EXECUTE ON FUNCTION ${SCHEMA}.drop_content_month(integer) TO ${DATABASE_ROLES.Retention};
 `;
 
 // The policies of a table apply to queries through it. Only the searcher, for which it has a policy, has rights on a

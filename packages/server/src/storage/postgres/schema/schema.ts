@@ -391,6 +391,8 @@ export const MIGRATIONS: readonly Migration[] = [
   () => violationTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
   // Of which events single units were removed, and what these have left.
   () => redactions(TENANT),
+  // When a sweep found that no event in it has content any more.
+  () => ['ALTER TABLE streams ADD COLUMN purged_at_ms bigint'],
   // The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
   () => keyTables(TENANT),
 ];

@@ -15,8 +15,9 @@ import { decodePool } from '../../pool/append-message.ts';
 import { encodeResults } from '../../pool/append-results.ts';
 import { inTransaction, JOURNAL_FILE, openJournal, PAGE_BYTES } from '../connection/database.ts';
 import { emptyWriteAheadLogs } from '../connection/erase-traces.ts';
+import { freePages } from '../connection/free-pages.ts';
 import type { Redaction } from '../../rows/redaction-notice.ts';
-import { deleteContents, noncesFor, punctureContents } from '../log/deletions.ts';
+import { deleteContents, markPurged, noncesFor, punctureContents } from '../log/deletions.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
@@ -140,6 +141,14 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ db }) =>
       inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(used)))),
     );
+  }
+
+  markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): void {
+    this.#orOpenAnew(({ db }) => markPurged(db, tenant, streamFirstIndex, nowMs));
+  }
+
+  reclaimSpace(): boolean {
+    return this.#orOpenAnew(({ db }) => freePages(db));
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {

@@ -58,7 +58,7 @@ const BOUNDS = [
 
 test('a log whose streams do not match its seals is not continued, the others are', () => {
   const stream = (index: number) =>
-    `INSERT INTO streams SELECT tenant, ${index}, '${nextId()}', 1 FROM tenants WHERE tenant_id = 'acme'`;
+    `INSERT INTO streams SELECT tenant, ${index}, '${nextId()}', 1, NULL FROM tenants WHERE tenant_id = 'acme'`;
   const faults: [sql: string, message: RegExp][] = [
     [`DELETE FROM streams WHERE ${OF_ACME}`, /entries and no stream/],
     [stream(5), /follows upon one that is not sealed/],

@@ -262,6 +262,13 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE contents ADD COLUMN closed BLOB;
   `,
   `
+  -- The sweep finds expired content by it. Content of one retention expires in the order in which it came, so an append adds to
+  -- the ends of a few runs.
+  CREATE INDEX contents_by_expiry ON contents (expires_at_ms) WHERE expires_at_ms IS NOT NULL;
+  -- When a sweep found that no event in it has content any more.
+  ALTER TABLE streams ADD COLUMN purged_at_ms INTEGER;
+  `,
+  `
   -- The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
   CREATE TABLE tenant_keys (
     tenant        INTEGER NOT NULL REFERENCES tenants,

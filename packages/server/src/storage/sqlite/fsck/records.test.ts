@@ -15,6 +15,7 @@ import { SIGNING_KEYS_FOLDER } from '../../keys/signing-key-files.ts';
 import { JOURNAL_FILE } from '../connection/database.ts';
 
 const KEYS = '/api/v1/admin/api-keys';
+const HOLDS = '/api/v1/legal-holds';
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-fsck-records-'));
 const directory = join(folder, 'data');
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,6 +37,26 @@ before(async () => {
   const headers = { 'X-API-Key': acme.key, 'X-Tenant-Id': 'acme' };
   const revoked = await fetch(`${app.url}${KEYS}/${keyId}`, { method: 'DELETE', headers });
   assert.equal(revoked.status, 204);
+});
+
+let holdId: string;
+/** The row of that hold before it was released. */
+let olderHold: typeof older;
+
+before(async () => {
+  await using app = await startTestApp({ Storage__DataDirectory: directory, ...WITH_PLATFORM_KEY });
+  const acme = adminCaller(app, 'acme');
+  const place = async (name: string) => {
+    const { text } = await acme.post(HOLDS, { name, reason: 'Court order' });
+    return (JSON.parse(text) as { holdId: string }).holdId;
+  };
+  holdId = await place('Case 7');
+  await place('Case 8');
+  {
+    using db = openRunningJournal(app.dataDirectory);
+    olderHold = { ...db.prepare('SELECT * FROM records WHERE id = ?').get(holdId) } as typeof older;
+  }
+  await acme.post(`${HOLDS}/${holdId}/release`, { reason: 'Settled' });
 });
 
 let copies = 0;
@@ -121,4 +142,43 @@ test('a store without its records is not sound', async () => {
     '* TRUNCATED',
     'acme TRUNCATED',
   ]);
+});
+
+test('a legal hold that was altered, removed, put back or inserted is found', async () => {
+  const columns = Object.keys(olderHold);
+  const put = `(${columns.join()}) VALUES (${columns.map(() => '?').join()})`;
+  const active = "kind = 'LegalHold' AND state = 'Active'";
+  const changes: [(db: DatabaseSync) => void, RegExp][] = [
+    [
+      (db) => db.exec(`DELETE FROM records WHERE ${active}`),
+      /^acme TRUNCATED the record LegalHold \S+ .* is gone/,
+    ],
+    [
+      (db) => db.prepare(`INSERT OR REPLACE INTO records ${put}`).run(...Object.values(olderHold)),
+      /^acme LEAF_MISMATCH .*LegalHold.* is not what its newest notice/,
+    ],
+    [
+      (db) => db.exec(`UPDATE records SET body = replace(body, 'Active', 'Released') WHERE ${active}`),
+      /^acme LEAF_MISMATCH .*LegalHold/,
+    ],
+    [
+      (db) => db.exec(`UPDATE records SET state = 'Released' WHERE ${active}`),
+      /^acme LEAF_MISMATCH .*LegalHold/,
+    ],
+    [
+      (db) =>
+        db
+          .prepare(`INSERT INTO records ${put}`)
+          .run(...Object.values({ ...olderHold, id: '01KE0000000000000000000099', unique_name: 'more' })),
+      /^acme LEAF_MISMATCH no notice tells of the record LegalHold 01KE0000000000000000000099/,
+    ],
+    [
+      (db) => db.prepare('DELETE FROM past_records WHERE id = ?').run(holdId),
+      /^acme TRUNCATED version 1 of the record LegalHold/,
+    ],
+  ];
+  for (const [change, expected] of changes) {
+    const faults = await faultsAfter(change);
+    assert.match(faults.join('\n'), expected, String(change));
+  }
 });

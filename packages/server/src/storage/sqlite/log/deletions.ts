@@ -112,3 +112,17 @@ export function punctureContents(
     if (left !== undefined) write.run(left.text1, left.text2, left.seeds, left.closed, numberOf(row, 'id'));
   }
 }
+
+/** Unless the stream is open: then events may follow. */
+export function markPurged(
+  db: DatabaseSync,
+  tenantId: TenantId,
+  streamFirstIndex: number,
+  nowMs: number,
+): void {
+  db.prepare(
+    `UPDATE streams SET purged_at_ms = ?3 FROM tenants WHERE tenants.tenant = streams.tenant AND tenant_id = ?1
+       AND first_index = ?2 AND purged_at_ms IS NULL
+       AND EXISTS (SELECT 1 FROM streams AS next WHERE next.tenant = streams.tenant AND next.first_index > ?2)`,
+  ).run(tenantId, streamFirstIndex, nowMs);
+}

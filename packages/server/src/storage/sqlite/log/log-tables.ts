@@ -7,12 +7,14 @@ import type {
   EventsWay,
   StoredEvent,
   StoredStream,
+  StreamState,
   StreamsBeyond,
   UsedIdempotencyKey,
 } from '../../../streams/log.ts';
-import type { Deletion, IndexSpan } from '../../../streams/removal/removal.ts';
+import type { Deletion, DuePortion, ExpiredRun, IndexSpan } from '../../../streams/removal/removal.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { DeletionRows, IS_EVENT, NOTICES_OF_ENTRY } from './deletions.ts';
+import { ExpiredContents } from './expired-contents.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
@@ -21,8 +23,8 @@ import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
 import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
 import { noticesNamedBy } from '../../rows/removed-rows.ts';
 import { CHECKED_COLUMNS, decidedBy, StoredContents } from '../../rows/stored-content.ts';
-import { streamIn } from '../../rows/stream-row.ts';
-import { STREAMS } from './stream-rows.ts';
+import { statesWanted, streamIn } from '../../rows/stream-row.ts';
+import { OF_STATES, STREAMS } from './stream-rows.ts';
 import { TreeTables } from '../tree/tree-tables.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
 import { StoredKeys } from '../append/used-keys.ts';
@@ -47,6 +49,7 @@ export class LogTables {
   readonly #usedKeys: StoredKeys;
   readonly #contentCount: StatementSync;
   readonly #deletions: DeletionRows;
+  readonly #expired: ExpiredContents;
   readonly #stored: StoredEvents;
 
   constructor(db: DatabaseSync, logOrigin: string, sealed?: SealedRows) {
@@ -71,19 +74,22 @@ export class LogTables {
     for (const statement of [this.#event, this.#events, this.#eventsFromEnd, this.#eventAt])
       statement.setReadBigInts(true);
     this.#streamsBefore = db.prepare(
-      `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? ORDER BY this.first_index DESC LIMIT ?`,
+      `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? AND ${OF_STATES} ORDER BY this.first_index DESC LIMIT ?`,
     );
     this.#streamsAfter = db.prepare(
-      `${STREAMS} WHERE this.tenant = ? AND this.first_index > ? ORDER BY this.first_index LIMIT ?`,
+      `${STREAMS} WHERE this.tenant = ? AND this.first_index > ? AND ${OF_STATES} ORDER BY this.first_index LIMIT ?`,
     );
     this.#stream = db.prepare(`${STREAMS} WHERE this.stream_id = ? AND this.tenant = ?`);
-    this.#streamCount = db.prepare('SELECT count(*) AS count FROM streams WHERE tenant = ?');
+    this.#streamCount = db.prepare(
+      'SELECT count(*) AS count, count(purged_at_ms) AS purged FROM streams WHERE tenant = ?',
+    );
     this.#usedKeys = new StoredKeys(db);
     this.#contentCount = db.prepare(
       `SELECT count(*) AS count FROM entries JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? AND ${IS_EVENT}`,
     );
     this.#deletions = new DeletionRows(db);
+    this.#expired = new ExpiredContents(db);
   }
 
   /** Includes an event whose text has a visible classification even if its column does not. */
@@ -141,13 +147,19 @@ export class LogTables {
     return { events: new Map(found.map((index, i) => [index, events[i]!])), readCount };
   }
 
-  streams(tenantId: TenantId, beyond: StreamsBeyond, limit: number): StoredStream[] {
+  streams(
+    tenantId: TenantId,
+    beyond: StreamsBeyond,
+    limit: number,
+    states?: readonly StreamState[],
+  ): StoredStream[] {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return [];
+    const wanted = statesWanted(states);
     const rows =
       'before' in beyond
-        ? this.#streamsBefore.all(tenant, beyond.before ?? Number.MAX_SAFE_INTEGER, limit)
-        : this.#streamsAfter.all(tenant, beyond.after ?? -1, limit);
+        ? this.#streamsBefore.all(tenant, beyond.before ?? Number.MAX_SAFE_INTEGER, ...wanted, limit)
+        : this.#streamsAfter.all(tenant, beyond.after ?? -1, ...wanted, limit);
     return rows.map((row) => this.#streamIn(row, tenantId));
   }
 
@@ -163,6 +175,26 @@ export class LogTables {
     return tenant === undefined ? 0 : numberOf(this.#streamCount.get(tenant), 'count');
   }
 
+  purgedStreamCount(tenantId: TenantId): number {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? 0 : numberOf(this.#streamCount.get(tenant), 'purged');
+  }
+
+  /** See RemovalStore, as for the next ones. */
+  dueStreams(untilMs: number, from: string | undefined): DuePortion {
+    return this.#expired.dueStreams(untilMs, from);
+  }
+
+  expirySpan(tenantId: TenantId, untilMs: number): IndexSpan | undefined {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? undefined : this.#expired.expirySpan(tenant, untilMs);
+  }
+
+  expired(tenantId: TenantId, span: IndexSpan, untilMs: number): ExpiredRun[] {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined ? [] : this.#expired.expired(tenant, span, untilMs);
+  }
+
   usedKey(
     tenantId: TenantId,
     operation: OperationName,
@@ -174,7 +206,6 @@ export class LogTables {
     return usedKeyOf(this.#usedKeys.find(tenant, operation, key), steadyNowMs);
   }
 
-  /** See RemovalStore. */
   deletions(tenantId: TenantId, span: IndexSpan, limit: number): Deletion[] {
     const tenant = this.#numberOf(tenantId);
     return tenant === undefined ? [] : this.#deletions.overlapping(tenant, span, limit);

@@ -10,9 +10,13 @@ const isSealAt = (index: string) =>
 const beginsLog = (index: string) =>
   `(${index} = 0 OR EXISTS (SELECT 1 FROM epochs WHERE tenant = this.tenant AND first_index = ${index}))`;
 
+/** Whether open, sealed and purged ones are wanted. */
+export const OF_STATES =
+  'CASE WHEN next.first_index IS NULL THEN ? WHEN this.purged_at_ms IS NULL THEN ? ELSE ? END = 1';
+
 /** One statement sees one state, also while events are appended. */
 export const STREAMS = `
-  SELECT this.stream_id, this.first_index, this.created_at_ms, next.created_at_ms AS sealed_at_ms,
+  SELECT this.stream_id, this.first_index, this.created_at_ms, this.purged_at_ms, next.created_at_ms AS sealed_at_ms,
     before.stream_id AS previous_stream_id,
     max(this.first_index, min(coalesce(next.first_index, ${SIZE}), ${SIZE})) AS end_index,
     (SELECT leaf FROM entries WHERE tenant = this.tenant AND leaf_index = this.first_index - 1) AS previous_leaf,

@@ -1,0 +1,39 @@
+// The removal of expired content: the loop that looks for it, and the jobs that it enqueues.
+
+import type { Tenants } from '../access/tenants.ts';
+import { type PurgeWork, purgeWork } from '../retention/purge-work.ts';
+import { createSweeper, expiryTime, type Sweeper } from '../retention/sweeper.ts';
+import { createCautiousTime } from '../runtime/cautious-time.ts';
+import type { LateStorage } from '../storage/late-storage.ts';
+import type { Sequencer } from '../streams/append/sequencer.ts';
+import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface Sweeping {
+  readonly sweeper: Sweeper;
+  readonly purging: PurgeWork;
+}
+
+export interface SweepingParts {
+  readonly storage: LateStorage;
+  readonly tenants: Tenants;
+  readonly checkpointer: Checkpointer;
+  readonly sequencer: Sequencer;
+  /** There is a job to do. */
+  readonly wake: () => void;
+}
+
+export function createSweeping(
+  { storage, tenants, checkpointer, sequencer, wake }: SweepingParts,
+  { config, clock, random, nextId, telemetry }: Surroundings,
+): Sweeping {
+  const { removal, tree: trees, log, index, work } = storage;
+  const { ms: intervalMs } = config.retention.sweepInterval;
+  const untilMs = expiryTime(createCautiousTime(clock), removal);
+  const common = { removal, clock, random, nextId, telemetry, untilMs, intervalMs };
+  const refusalOf = checkpointer.refusalOf.bind(checkpointer);
+  return {
+    sweeper: createSweeper({ ...common, work, refusalOf, wake }),
+    purging: purgeWork({ ...common, trees, log, index, tenants, checkpointer, sequencer }),
+  };
+}

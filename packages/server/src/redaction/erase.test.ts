@@ -1,0 +1,109 @@
+// Erasures of a person, and four eyes, through the whole service on the real store.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkStore } from '../check-store.ts';
+import { filesWith, startRedacting } from '../testing/redacting.ts';
+import { until } from '../testing/until.ts';
+
+const PERSON = 'u-canary-4711';
+const NAME = 'Ottokar Canarius';
+
+test('an erasure takes what is stored about a person, says how much, and names nobody', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const actor = { actorType: 'User', userId: PERSON, userName: NAME };
+  const own = [];
+  for (let i = 0; i < 5; i++) own.push(await sent({ actor, payload: { note: `seen ${NAME}`, i } }));
+  const other = await sent({ actor: { actorType: 'User', userId: 'u-2' }, payload: { note: 'stays' } });
+  const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  assert.equal(made.status, 202, made.text);
+  assert.equal(made.body.matchedEvents, undefined, 'not counted yet');
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  const { body: erasure, text } = await ask('GET', path);
+  assert.deepEqual([erasure.matchedEvents, erasure.erasedEvents, erasure.heldEvents], [5, 5, 0]);
+  assert.equal(erasure.noticeId, made.body.noticeId);
+  assert.ok(erasure.completedAt >= erasure.requestedAt);
+  assert.ok(!text.includes(PERSON));
+  const { body: shown } = await ask('GET', `/audit-events/${own[0]}`);
+  assert.deepEqual(shown.actor, { actorType: 'User' });
+  assert.deepEqual([shown.payload, shown.redaction.reason], [undefined, 'RedactedAtRest']);
+  assert.deepEqual((await ask('GET', `/audit-events/${other}`)).body.payload, { note: 'stays' });
+  const { body: notices } = await ask('GET', '/audit-events?kind=Notice&sort=timestamp');
+  const acts = notices.data.map((each: { action: string }) => each.action);
+  assert.equal(acts.filter((act: string) => act === 'Erase.Event').length, 5);
+  assert.ok(acts.includes('Request.Erasure') && acts.includes('Update.Erasure'));
+  assert.equal((await ask('GET', `/audit-events/${erasure.noticeId}`)).body.payload.act, 'ErasureRequested');
+  for (const value of [PERSON, NAME])
+    await until(async () => filesWith(app.dataDirectory, value).length === 0);
+  const { faults, totals } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
+  assert.deepEqual([faults, totals.deleted], [[], 5]);
+});
+
+test('only the named fields go, and a subject or a field that is none is refused', async (t) => {
+  const { ask, sent } = await startRedacting(t);
+  const one = await sent({ actor: { actorType: 'User', userId: PERSON }, payload: { iban: 'x', amount: 1 } });
+  const wrong = async (body: object) => {
+    const { status, body: answer } = await ask('POST', '/erasures', { reason: 'x', ...body });
+    return [status, answer.error?.details[0]?.field];
+  };
+  assert.deepEqual(await wrong({ subject: {} }), [422, 'subject']);
+  assert.deepEqual(await wrong({ subject: { resourceId: 'x' } }), [422, 'subject.resourceType']);
+  assert.deepEqual(await wrong({ subject: { userId: 'x' }, fields: ['action'] }), [422, 'fields[0]']);
+  const request = { subject: { userId: PERSON }, fields: ['payload.iban'], reason: 'asked for' };
+  const once = () => ask('POST', '/erasures', request, { 'Idempotency-Key': 'one' });
+  const [made, again] = [await once(), await once()];
+  assert.deepEqual([made.status, again.status, again.body], [202, 200, made.body]);
+  await until(async () => (await ask('GET', `/erasures/${made.body.erasureId}`)).body.status === 'Completed');
+  const { body: shown } = await ask('GET', `/audit-events/${one}`);
+  assert.deepEqual([shown.payload, shown.actor.userId], [{ amount: 1 }, PERSON]);
+  assert.equal((await ask('GET', '/erasures/01KE0000000000000000000099')).status, 404);
+});
+
+test('what a hold keeps is counted and left, and how far it came is in the log', async (t) => {
+  const { ask, sent } = await startRedacting(t);
+  const actor = { actorType: 'User', userId: PERSON };
+  const [free, held] = [await sent({ actor }), await sent({ actor, payload: { iban: 'kept' } })];
+  const hold = { name: 'court', reason: 'a case', conditions: { 'payload.iban': 'kept' } };
+  assert.equal((await ask('POST', '/legal-holds', hold)).status, 201);
+  const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+  const { body: erasure } = await ask('GET', path);
+  assert.deepEqual([erasure.status, erasure.matchedEvents, erasure.erasedEvents], ['Processing', 2, 1]);
+  assert.equal((await ask('GET', `/audit-events/${free}`)).body.actor.userId, undefined);
+  assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, PERSON);
+});
+
+test('where the tenant wants four eyes, another caller confirms, and once is enough', async (t) => {
+  const { ask, sent, secondCaller } = await startRedacting(t);
+  const actor = { actorType: 'User', userId: PERSON };
+  const [one, two] = [await sent({ actor }), await sent({ actor })];
+  await ask('PUT', '/admin/tenants/acme', { fourEyes: true });
+  const other = await secondCaller();
+  const request = { fields: ['payload.iban'], reason: 'x' };
+  const asked = await ask('POST', `/audit-events/${one}/redact`, request);
+  assert.deepEqual([asked.status, asked.body.status], [202, 'AwaitingConfirmation'], asked.text);
+  const { operationId } = asked.body;
+  assert.equal((await ask('GET', `/audit-events/${one}`)).body.redaction, undefined);
+  const { body: operation } = await ask('GET', `/admin/operations/${operationId}`);
+  assert.deepEqual([operation.kind, operation.status], ['Redaction', 'AwaitingConfirmation']);
+  const confirm = `/admin/operations/${operationId}/confirm`;
+  const own = await ask('POST', confirm);
+  assert.deepEqual([own.status, own.body.error.code], [403, 'FORBIDDEN']);
+  const confirmed = await other('POST', confirm);
+  assert.equal(confirmed.status, 200, confirmed.text);
+  assert.deepEqual(confirmed.body.fields, ['payload.iban']);
+  assert.deepEqual((await other('POST', confirm)).body, confirmed.body);
+  assert.equal((await ask('GET', `/audit-events/${one}`)).body.redaction.reason, 'RedactedAtRest');
+  const unknown = await other('POST', '/admin/operations/01KE0000000000000000000099/confirm');
+  assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'OPERATION_NOT_FOUND']);
+  const erasure = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'x' });
+  assert.equal(erasure.body.status, 'AwaitingConfirmation', erasure.text);
+  assert.equal((await ask('GET', `/audit-events/${two}`)).body.actor.userId, PERSON);
+  const started = await other('POST', `/admin/operations/${erasure.body.operationId}/confirm`);
+  assert.equal(started.status, 200, started.text);
+  const path = `/erasures/${erasure.body.operationId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  assert.equal((await ask('GET', `/audit-events/${two}`)).body.actor.userId, undefined);
+});

@@ -1,0 +1,119 @@
+// Erasures of a person: the request is a record and a notice in the log, and its job does the work. Nothing that stays names the
+// person. Where the tenant wants four eyes, the job waits for a second caller.
+
+import {
+  type Answer,
+  AuditError,
+  ERRORS,
+  type ErasureRequest,
+  type ErrorDetail,
+  type InputOf,
+} from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { TenantRecord } from '../access/tenants.ts';
+import type { Tenancy } from '../access/tenancy.ts';
+import type { Call, Received } from '../call.ts';
+import type { GenuineRecords } from '../records/genuine-records.ts';
+import { recordsOf } from '../records/change.ts';
+import { UNCLASSIFIED } from '../repeats.ts';
+import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
+import type { UsedIdempotencyKey } from '../streams/log.ts';
+import { type ErasureRecord, erasureWrite, showErasure } from './erasure.ts';
+import type { ErasureBody } from './erasure-work.ts';
+import { faultsOfFields } from './named-units.ts';
+import type { RedactParts } from './redact.ts';
+import { hashesOf } from './subject.ts';
+
+export interface EraseParts
+  extends Pick<RedactParts, 'change' | 'clock' | 'steadyNowMs' | 'nextId' | 'uuid' | 'telemetry'> {
+  readonly erasures: GenuineRecords<ErasureRecord>;
+  readonly tenancy: Pick<Tenancy, 'provide'>;
+  /** There is something to do. */
+  readonly wake: () => void;
+}
+
+export function createErase(parts: EraseParts) {
+  return {
+    'erasures.create': {
+      perform: (call: Call, { erasure }: InputOf<'erasures.create'>) => request(call, erasure, parts),
+      answerAgain: (_: Call, __: Received, { note }: UsedIdempotencyKey) =>
+        ({ kind: 'Repeated', body: parseJson(note) as Answer<'erasures.create'>['body'] }) as const,
+    },
+    async 'erasures.get'(
+      { tenant }: Call,
+      { erasureId }: InputOf<'erasures.get'>,
+    ): Promise<Answer<'erasures.get'>> {
+      const erasure = await parts.erasures.find(tenant!, erasureId);
+      if (erasure === undefined)
+        throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
+      return { kind: 'Done', body: showErasure(erasure) };
+    },
+  };
+}
+
+async function request(
+  call: Call,
+  { subject, fields, reason }: ErasureRequest,
+  parts: EraseParts,
+): Promise<Answer<'erasures.create'>> {
+  const faults = [...faultsOfSubject(subject), ...faultsOfFields(fields ?? [])];
+  if (faults.length > 0)
+    throw new AuditError('VALIDATION_FAILED', `${faults[0]!.field} ${faults[0]!.issue}.`, {
+      details: faults,
+    });
+  const tenant = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
+  const { requestId, correlationId } = call.correlation;
+  const erasure = newErasure(call, tenant, fields, parts);
+  const { erasureId } = erasure;
+  const told = { tenant: tenant.tenantId, erasureId, reason, requestId, caller: erasure.requested.name };
+  parts.telemetry.info('an erasure is asked for', told);
+  const body = tenant.fourEyes
+    ? ({ operationId: erasureId as string, status: 'AwaitingConfirmation' } as const)
+    : showErasure(erasure);
+  const job: ErasureBody = { subject: hashesOf(subject, tenant), correlationId };
+  const result = recordsOf(
+    await parts.change({
+      owner: tenant.tenantId,
+      writes: [erasureWrite(erasure, { action: 'Request.Erasure', act: 'ErasureRequested', requestId })],
+      correlationId,
+      once: onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body)),
+      jobs: [{ jobId: erasureId, kind: 'Erasure', body: JSON.stringify(job) }],
+    }),
+  );
+  if ('status' in result) throw new Error(`a new erasure was answered ${result.status}`);
+  parts.wake();
+  return { kind: 'Accepted', body };
+}
+
+function newErasure(
+  { caller }: Call,
+  { tenantId, fourEyes }: TenantRecord,
+  fields: ErasureRecord['fields'],
+  { clock, nextId }: Pick<EraseParts, 'clock' | 'nextId'>,
+): ErasureRecord {
+  const { name, identity } = caller!;
+  return {
+    erasureId: nextId(),
+    tenantId,
+    version: 1,
+    state: fourEyes ? 'AwaitingConfirmation' : 'Pending',
+    requested: { name, identity, atMs: clock.now() },
+    confirmed: undefined,
+    noticeId: nextId(),
+    fields,
+    counts: undefined,
+    completedAtMs: undefined,
+    failureReason: undefined,
+  };
+}
+
+function faultsOfSubject(subject: ErasureRequest['subject']): ErrorDetail[] {
+  const { userId, userName, resourceType, resourceId } = subject;
+  if ((resourceType === undefined) !== (resourceId === undefined)) {
+    const field = resourceType === undefined ? 'subject.resourceType' : 'subject.resourceId';
+    return [{ field, issue: 'must be given: a resource is named by type and id together' }];
+  }
+  if (userId !== undefined || userName !== undefined || resourceId !== undefined) return [];
+  const issue = 'must have a userId, a userName, or a resourceType and resourceId';
+  return [{ field: 'subject', issue }];
+}

@@ -1,0 +1,294 @@
+// The job of an erasure: it goes through the tenant's log in portions. The events of the person get a notice each, many in one
+// commit, and lose their fields once a checkpoint covers it. Those that a hold keeps are counted and left; the job looks
+// again until none is left. How it ended is a record with a notice, so that it can be proven.
+
+import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
+import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
+import type { TenantRecord } from '../access/tenants.ts';
+import { readFacts } from '../events/show.ts';
+import type { GenuineRecords } from '../records/genuine-records.ts';
+import { type Clock, wait } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import type { LogReader, StoredContent, StoredEvent } from '../streams/log.ts';
+import type { Job, JobOutcome } from '../work/jobs.ts';
+import type { Holding, KindOfWork } from '../work/workers.ts';
+import {
+  CONFIRMED_WITHIN_MS,
+  type ErasureCounts,
+  type ErasureNotice,
+  type ErasureRecord,
+  erasureWrite,
+} from './erasure.ts';
+import { deleteNoted, leaveNoTraces, redactionJob } from './finish-redactions.ts';
+import { redactableField, unitsOfFields } from './named-units.ts';
+import { isHeld, type RedactParts, redactionNotice } from './redact.ts';
+import { type SubjectHashes, subjectJudge } from './subject.ts';
+
+export interface ErasureBody {
+  readonly subject: SubjectHashes;
+  readonly correlationId: string;
+}
+
+export interface ErasureWorkParts
+  extends Pick<
+    RedactParts,
+    | 'removal'
+    | 'trees'
+    | 'checkpointer'
+    | 'violations'
+    | 'index'
+    | 'sequencer'
+    | 'change'
+    | 'tenants'
+    | 'nextId'
+    | 'uuid'
+    | 'telemetry'
+  > {
+  readonly log: LogReader;
+  readonly erasures: GenuineRecords<ErasureRecord>;
+  readonly clock: Clock;
+}
+
+/** Where a walk through the log is. */
+interface Walk {
+  readonly version: number;
+  readonly next: number;
+  readonly counts: ErasureCounts;
+}
+
+const ALL_FIELDS = [
+  'actor.userId',
+  'actor.userName',
+  'actor.serviceId',
+  'actor.serviceName',
+  'context',
+  'payload',
+];
+
+const READ_AT_ONCE = 200;
+const READ_BYTES_MAX = 4 * 1024 * 1024;
+/** The index is made again after so many, and at the end. */
+const FORGOTTEN_EVERY = 10_000;
+const CONFIRMED_EVERY_MS = 2000;
+const HELD_EVERY_MS = 60_000;
+const LOOK_AGAIN_MS = 50;
+const ATTEMPTS_MAX = 1_000_000;
+
+export function erasureWork(parts: ErasureWorkParts): KindOfWork {
+  return {
+    kind: 'Erasure',
+    atOnce: 2,
+    perLane: 1,
+    attemptsMax: ATTEMPTS_MAX,
+    async handle(job, holding) {
+      const record = await parts.erasures.find(job.tenant, job.jobId);
+      if (record === undefined) throw new Error(`there is no erasure ${job.jobId} of ${job.tenant}`);
+      if (record.state === 'AwaitingConfirmation') {
+        const isOver = parts.clock.now() - record.requested.atMs > CONFIRMED_WITHIN_MS;
+        return isOver ? { status: 'Done' } : later('it is not confirmed yet', CONFIRMED_EVERY_MS);
+      }
+      if (record.state === 'Completed' || record.state === 'Failed') return { status: 'Done' };
+      return erase(job, record, holding, parts);
+    },
+  };
+}
+
+function later(reason: string, againInMs: number): JobOutcome {
+  return { status: 'Failed', reason, againInMs };
+}
+
+async function erase(
+  job: Job,
+  record: ErasureRecord,
+  { signal, progress }: Holding,
+  parts: ErasureWorkParts,
+): Promise<JobOutcome> {
+  const { tenant } = job;
+  const { subject, correlationId } = parseJson(job.body) as ErasureBody;
+  const fields = (record.fields ?? ALL_FIELDS).map((field) => {
+    const steps = redactableField(field);
+    if (typeof steps === 'string') throw new Error(`${field} ${steps}`);
+    return steps;
+  });
+  const head = await parts.trees.forTenant(tenant).head();
+  const { firstIndex } = head!;
+  let walk = await walkOf(job, record, parts);
+  const isFirst = record.counts === undefined;
+  let forgetAt = walk.counts.erased + FORGOTTEN_EVERY;
+  let isOlder = false;
+  while (walk.next < walk.counts.end) {
+    signal.throwIfAborted();
+    const way = { bytesMax: READ_BYTES_MAX };
+    const events = await parts.log.forTenant(tenant).events(walk.next, walk.counts.end, READ_AT_ONCE, way);
+    if (events.length === 0) break;
+    const portion = await erasePortion(
+      events,
+      { tenant, subject, fields, correlationId, firstIndex },
+      signal,
+      parts,
+    );
+    const { matched, erased, held } = walk.counts;
+    isOlder ||= portion.isOlder;
+    walk = {
+      version: record.version,
+      next: events.at(-1)!.index + 1,
+      counts: {
+        ...walk.counts,
+        matched: isFirst ? matched + portion.matched : matched,
+        erased: erased + portion.erased,
+        held: held + portion.held,
+        firstHeld: walk.counts.firstHeld ?? portion.firstHeld,
+      },
+    };
+    progress(JSON.stringify(walk));
+    if (walk.counts.erased < forgetAt) continue;
+    await parts.index.forTenant(tenant).forget();
+    forgetAt = walk.counts.erased + FORGOTTEN_EVERY;
+  }
+  await leaveNoTraces(tenant, parts);
+  return ended(record, walk.counts, isOlder, parts);
+}
+
+/** From where it was, or from the beginning; later walks begin at the first event that was held. */
+async function walkOf(job: Job, record: ErasureRecord, { log }: ErasureWorkParts): Promise<Walk> {
+  const { version, counts, noticeId } = record;
+  const saved = job.progress === undefined ? undefined : (parseJson(job.progress) as Walk);
+  if (saved?.version === version) return saved;
+  if (counts !== undefined) {
+    const next = counts.firstHeld ?? counts.end;
+    return { version, next, counts: { ...counts, held: 0, firstHeld: undefined } };
+  }
+  // Nothing behind the notice of the request is looked at.
+  const notice = await log.forTenant(job.tenant).event(noticeId, CLASSIFICATIONS);
+  if (notice === undefined) throw new Error(`there is no notice ${noticeId} of ${job.tenant}`);
+  const none = { matched: 0, erased: 0, held: 0, firstHeld: undefined };
+  return { version, next: 0, counts: { ...none, end: notice.index } };
+}
+
+interface Erasing {
+  readonly tenant: TenantId;
+  readonly subject: SubjectHashes;
+  readonly fields: Parameters<typeof unitsOfFields>[0];
+  readonly correlationId: string;
+  /** Of the current log: nothing can be said of the ones before it. */
+  readonly firstIndex: number;
+}
+
+interface Portion {
+  readonly matched: number;
+  readonly erased: number;
+  readonly held: number;
+  readonly firstHeld: number | undefined;
+  readonly isOlder: boolean;
+}
+
+type Present = StoredEvent & { readonly content: StoredContent };
+
+async function erasePortion(
+  events: readonly StoredEvent[],
+  { tenant, subject, fields, correlationId, firstIndex }: Erasing,
+  signal: AbortSignal,
+  parts: ErasureWorkParts,
+): Promise<Portion> {
+  for (;;) {
+    const tenantRecord = (await parts.tenants.find(tenant))!;
+    const isOfSubject = subjectJudge(subject, tenantRecord);
+    const matching = events.filter((event): event is Present => isMatching(event, isOfSubject));
+    const current = matching.filter(({ index }) => index >= firstIndex);
+    const held = current.filter((event) => isHeld(tenantRecord, event));
+    const wanted = current
+      .filter((event) => !held.includes(event))
+      .map((event) => ({ event, tags: [...unitsOfFields(fields, event.content.texts)] }))
+      .filter(({ tags }) => tags.length > 0);
+    const isDone = await commitPortion(wanted, { tenant, tenantRecord, correlationId }, signal, parts);
+    if (isDone)
+      return {
+        matched: matching.length,
+        erased: wanted.length,
+        held: held.length,
+        firstHeld: held[0]?.index,
+        isOlder: current.length < matching.length,
+      };
+    // Holds have changed since.
+    await wait(parts.clock, LOOK_AGAIN_MS, signal);
+  }
+}
+
+function isMatching(event: StoredEvent, isOfSubject: ReturnType<typeof subjectJudge>): boolean {
+  const { content, classification, entry } = event;
+  if (content === undefined || !('texts' in content) || isNotice(decodeEntry(entry).kind)) return false;
+  const facts = readFacts(content.texts, classification);
+  return !('fault' in facts) && isOfSubject(facts);
+}
+
+/** False, and nothing is done, where holds have changed. */
+async function commitPortion(
+  wanted: readonly { readonly event: Present; readonly tags: string[] }[],
+  given: { readonly tenant: TenantId; readonly tenantRecord: TenantRecord; readonly correlationId: string },
+  signal: AbortSignal,
+  parts: ErasureWorkParts,
+): Promise<boolean> {
+  if (wanted.length === 0) return true;
+  const { tenant, tenantRecord, correlationId } = given;
+  const named = wanted.map(({ event, tags }) => {
+    const { index: leafIndex, eventId } = decodeEntry(event.entry);
+    return { leafIndex, eventId, tags, cause: 'Erasure' as const };
+  });
+  const drafts = named.map((payload) => redactionNotice(payload, correlationId, parts));
+  const jobs = [
+    redactionJob(
+      parts.nextId(),
+      drafts.map(({ eventId }) => eventId),
+    ),
+  ];
+  const { holdsAsOf } = tenantRecord;
+  const result = await parts.sequencer.append({ tenant, drafts, atomic: true, jobs, holdsAsOf });
+  if (result.status === 'HoldsChanged') return false;
+  if (result.status !== 'Done') throw new Error(`an erasure was answered ${result.status}`);
+  const noticeIndexes = result.outcomes.flatMap((outcome) => ('index' in outcome ? [outcome.index] : []));
+  const deadline = new Deadline();
+  signal.addEventListener('abort', () => deadline.pass(new Error('the job is stopped')), { once: true });
+  const eventIds = named.map(({ eventId }) => eventId);
+  await deleteNoted({ tenant, noticeIndexes, eventIds }, deadline, parts);
+  return true;
+}
+
+/** Says in the log how it stands. */
+async function ended(
+  record: ErasureRecord,
+  counts: ErasureCounts,
+  isOlder: boolean,
+  parts: ErasureWorkParts,
+): Promise<JobOutcome> {
+  const failureReason = isOlder
+    ? 'Some events are of a log that ended with a restore; no notice can follow in it, so that they stay.'
+    : undefined;
+  const isOver = counts.held === 0;
+  const isNews = isOver || counts.held !== record.counts?.held || counts.erased !== record.counts.erased;
+  if (isNews) {
+    const state = !isOver ? 'Processing' : failureReason === undefined ? 'Completed' : 'Failed';
+    const completedAtMs = isOver ? parts.clock.now() : undefined;
+    const next = {
+      ...record,
+      version: record.version + 1,
+      state,
+      counts,
+      completedAtMs,
+      failureReason,
+    } as const;
+    await putErasure(next, isOver ? 'ErasureCompleted' : 'ErasureHeld', counts.erased, parts);
+  }
+  return isOver ? { status: 'Done' } : later('holds keep some of the events', HELD_EVERY_MS);
+}
+
+async function putErasure(
+  erasure: ErasureRecord,
+  act: ErasureNotice['act'],
+  count: number,
+  { change, uuid, nextId }: Pick<ErasureWorkParts, 'change' | 'uuid' | 'nextId'>,
+): Promise<void> {
+  const write = erasureWrite(erasure, { action: 'Update.Erasure', act, requestId: nextId(), count });
+  const result = await change({ owner: erasure.tenantId, writes: [write], correlationId: uuid() });
+  if (result.status !== 'Done')
+    throw new Error(`the erasure ${erasure.erasureId} is being changed by another process`);
+}

@@ -1,0 +1,122 @@
+// An erasure of a person, and a redaction that waits for a second caller, as the service keeps them: records of their tenant.
+// They name ids and paths alone. By which values an erasure finds its events stands in its job, as HMACs under a key of the
+// tenant, and goes with it.
+
+import type { Erasure, ErasureId, EventId, OperationId, TenantId } from '@tallystick/contract';
+import { KINDS, parseJson } from '@tallystick/evidence';
+import type { RecordWrite } from '../records/change.ts';
+import type { RecordContent } from '../records/record-macs.ts';
+import type { StoredRecord } from '../records/records.ts';
+import { instant } from '../runtime/clock.ts';
+
+export const ERASURE_KIND = 'Erasure';
+export const PENDING_KIND = 'PendingRedaction';
+
+/** Who asked, and who confirmed; `identity` stays the same when a key is rotated. */
+export interface Party {
+  readonly name: string;
+  readonly identity: string;
+  readonly atMs: number;
+}
+
+/** What an erasure has counted once it went through the log. */
+export interface ErasureCounts {
+  readonly matched: number;
+  readonly erased: number;
+  readonly held: number;
+  /** In the tenant's sequence: the first event that a hold keeps, and the end of what is looked through. */
+  readonly firstHeld: number | undefined;
+  readonly end: number;
+}
+
+export interface ErasureRecord {
+  readonly erasureId: ErasureId;
+  readonly tenantId: TenantId;
+  readonly version: number;
+  readonly state: Erasure['status'];
+  readonly requested: Party;
+  readonly confirmed: Party | undefined;
+  readonly noticeId: EventId;
+  readonly fields: readonly string[] | undefined;
+  readonly counts: ErasureCounts | undefined;
+  readonly completedAtMs: number | undefined;
+  readonly failureReason: string | undefined;
+}
+
+export interface PendingRedaction {
+  readonly operationId: OperationId;
+  readonly tenantId: TenantId;
+  readonly version: number;
+  readonly state: 'AwaitingConfirmation' | 'Completed';
+  readonly requested: Party;
+  readonly confirmed: Party | undefined;
+  readonly eventId: EventId;
+  readonly fields: readonly string[];
+  /** Once it is confirmed. */
+  readonly receipt: { readonly noticeId: EventId; readonly fields: readonly string[] } | undefined;
+}
+
+/** An operation that nobody has confirmed within this time is none any more. */
+export const CONFIRMED_WITHIN_MS = 7 * 86_400_000;
+
+/** Of a genuine record. */
+export function erasureIn({ owner, id, version, body }: StoredRecord): ErasureRecord {
+  const { counts, ...read } = parseJson(body) as Omit<ErasureRecord, 'erasureId' | 'tenantId' | 'version'>;
+  return { ...read, counts, erasureId: id, tenantId: owner, version };
+}
+
+/** A version of it, with the notice that tells of it. */
+export function erasureWrite(
+  erasure: ErasureRecord,
+  { action, act, requestId, count = 1 }: ErasureNotice,
+): RecordWrite {
+  const { tenantId: _, erasureId: id, version, ...content } = erasure;
+  const resource = { resourceType: 'Erasure', resourceId: id };
+  const payload = { act, requestId, subjectIds: [id], count };
+  const notice = { kind: KINDS.administration, action, resource, payload };
+  // The first one is named by the erasure.
+  return {
+    kind: ERASURE_KIND,
+    id,
+    version,
+    content,
+    notice,
+    ...(version === 1 && { noticeId: erasure.noticeId }),
+  };
+}
+
+export interface ErasureNotice {
+  readonly action: string;
+  readonly act: 'ErasureRequested' | 'ErasureConfirmed' | 'ErasureHeld' | 'ErasureCompleted';
+  readonly requestId: string;
+  readonly count?: number;
+}
+
+export function contentOfPending(pending: PendingRedaction): RecordContent {
+  const { operationId: _, tenantId: __, version: ___, ...content } = pending;
+  return content;
+}
+
+/** Of a genuine record. */
+export function pendingIn({ owner, id, version, body }: StoredRecord): PendingRedaction {
+  const read = parseJson(body) as Omit<PendingRedaction, 'operationId' | 'tenantId' | 'version'>;
+  return { ...read, operationId: id, tenantId: owner, version };
+}
+
+export function showErasure(erasure: ErasureRecord): Erasure {
+  const { erasureId, state, requested, counts, noticeId, completedAtMs, failureReason } = erasure;
+  return {
+    erasureId,
+    status: state,
+    requestedAt: instant(requested.atMs),
+    requestedBy: requested.name,
+    ...(completedAtMs !== undefined && { completedAt: instant(completedAtMs) }),
+    ...(counts !== undefined && {
+      matchedEvents: counts.matched,
+      erasedEvents: counts.erased,
+      heldEvents: counts.held,
+    }),
+    noticeId,
+    ...(failureReason !== undefined && { failureReason }),
+  };
+}

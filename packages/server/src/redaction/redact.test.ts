@@ -1,0 +1,115 @@
+// Redaction at rest through the whole service, on the real store: nobody finds the value again, in no file, and the event
+// still proves itself.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { checkStore } from '../check-store.ts';
+import { EVENT } from '../testing/bound-operations.ts';
+import { filesWith, startRedacting } from '../testing/redacting.ts';
+
+const IBAN = 'DE02120300000000202051';
+const NAME = 'Ottokar Canarius';
+
+const event = (more: object = {}) => ({
+  ...EVENT,
+  actor: { actorType: 'User', userId: 'u-canary-77', userName: NAME },
+  payload: { iban: IBAN, amount: 12, order: { lines: [1, 2], note: 'kept' } },
+  ...more,
+});
+
+async function started(t: Parameters<typeof startRedacting>[0]) {
+  const { app, ask, sent } = await startRedacting(t);
+  return { app, ask, sent: (more: object = {}) => sent({ ...event(), ...more }) };
+}
+
+test('a field is gone for every reader and from every file, and the event still proves itself', async (t) => {
+  const { app, ask, sent } = await started(t);
+  const own = '01KE0000000000000000000042';
+  await sent({ eventId: own });
+  const other = await sent({ payload: { note: 'another one' }, actor: { actorType: 'System' } });
+  const before = (await ask('GET', `/audit-events/${own}/proof`)).text;
+  assert.equal((await ask('GET', `/audit-events?q=${IBAN}`)).body.pagination.total, 1);
+  assert.ok(filesWith(app.dataDirectory, IBAN).length > 0, 'the search for files finds it');
+  const request = { fields: ['payload.iban', 'actor.userName', 'payload.order.note'], reason: 'asked for' };
+  const redacted = await ask('POST', `/audit-events/${own}/redact`, request);
+  assert.equal(redacted.status, 200, redacted.text);
+  const fields = ['actor.userName', 'payload.iban', 'payload.order'];
+  assert.deepEqual(
+    { ...redacted.body, noticeId: '', redactedAt: '' },
+    { eventId: own, fields, noticeId: '', redactedAt: '' },
+  );
+  const { body: shown } = await ask('GET', `/audit-events/${own}`);
+  assert.deepEqual(shown.payload, { amount: 12 });
+  assert.deepEqual(shown.actor, { actorType: 'User', userId: 'u-canary-77' });
+  assert.deepEqual(shown.redaction, { fields, reason: 'RedactedAtRest' });
+  for (const value of [IBAN, NAME]) {
+    assert.equal((await ask('GET', `/audit-events?q="${value}"`)).body.pagination.total, 0);
+    assert.deepEqual(filesWith(app.dataDirectory, value), [], value);
+  }
+  const { body: found } = await ask('POST', '/audit-events/search', {
+    query: 'payload.amount:12',
+    aggregations: ['byActor'],
+  });
+  assert.deepEqual(
+    found.results.map(({ eventId }: { eventId: string }) => eventId),
+    [own],
+  );
+  assert.deepEqual(found.aggregations.byActor, [{ key: 'u-canary-77', count: 1 }]);
+  const notice = await ask('GET', `/audit-events/${redacted.body.noticeId}`);
+  assert.equal(notice.body.kind, 'Notice');
+  assert.ok(!notice.text.includes(IBAN));
+  const after = (await ask('GET', `/audit-events/${own}/proof`)).text;
+  const key = (await ask('GET', '/log/t/acme/key')).text.trim();
+  const verifiers = [await noteVerifier(key)];
+  for (const [proof, isWhole] of [
+    [before, true],
+    [after, false],
+  ] as const) {
+    const verdict = await verifyEventProof(parseEventProof(proof), { verifiers });
+    assert.deepEqual([verdict.entry.eventId, verdict.whole], [own, isWhole]);
+  }
+  assert.equal((await ask('GET', `/audit-events/${other}`)).body.redaction, undefined);
+  const { faults, totals } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
+  assert.deepEqual([faults, totals.deleted, totals.unexplained], [[], 1, 0]);
+  const again = await ask('POST', '/audit-events', event({ eventId: own }));
+  assert.deepEqual([again.status, again.body.error.code], [409, 'EVENT_ID_CONFLICT']);
+});
+
+test('what is not there, not seen, or no event cannot be redacted, and each field is named', async (t) => {
+  const { ask, sent } = await started(t);
+  const eventId = await sent();
+  const codeOf = async (path: string, fields: string[]) => {
+    const { status, body } = await ask('POST', `/audit-events/${path}/redact`, { fields, reason: 'x' });
+    return [
+      status,
+      body.error?.code,
+      ...(body.error?.details ?? []).map((each: { field: string }) => each.field),
+    ];
+  };
+  const wrong = ['payload.nothing', 'payload.iban', 'payload.order.missing'];
+  assert.deepEqual(await codeOf(eventId, wrong), [422, 'VALIDATION_FAILED', 'fields[0]', 'fields[2]']);
+  for (const field of ['action', 'actor.actorType', 'actor', 'resource.resourceId', 'payload..x'])
+    assert.deepEqual(await codeOf(eventId, [field]), [422, 'VALIDATION_FAILED', 'fields[0]'], field);
+  assert.deepEqual(await codeOf('01KE0000000000000000000099', ['payload.iban']), [404, 'EVENT_NOT_FOUND']);
+  const { body } = await ask('POST', `/audit-events/${eventId}/redact`, { fields: ['payload'], reason: 'x' });
+  assert.deepEqual(body.fields, ['payload.amount', 'payload.iban', 'payload.order']);
+  assert.deepEqual(await codeOf(body.noticeId, ['payload.tags']), [404, 'EVENT_NOT_FOUND']);
+  assert.deepEqual(
+    await codeOf(eventId, ['payload.iban']),
+    [422, 'VALIDATION_FAILED', 'fields[0]'],
+    'it is gone',
+  );
+});
+
+test('a repeat under the same key gets the first answer, and a hold keeps the event as it is', async (t) => {
+  const { ask, sent } = await started(t);
+  const [one, two] = [await sent(), await sent()];
+  const request = { fields: ['payload.iban'], reason: 'asked for' };
+  const once = () => ask('POST', `/audit-events/${one}/redact`, request, { 'Idempotency-Key': 'once' });
+  const [first, second] = [await once(), await once()];
+  assert.deepEqual([first.status, second.status, second.body], [200, 200, first.body]);
+  assert.equal((await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' })).status, 201);
+  const held = await ask('POST', `/audit-events/${two}/redact`, request);
+  assert.deepEqual([held.status, held.body.error.code], [409, 'LEGAL_HOLD_ACTIVE']);
+});

@@ -1,0 +1,82 @@
+// What would be purged until an instant: how many events, by the policy that has decided about them. It reads only when content
+// expires and what has decided, portion by portion; what is stored is read only where holds are to be asked.
+
+import {
+  type Answer,
+  AuditError,
+  type InputOf,
+  type PolicyId,
+  type PolicyPreview,
+  type TenantId,
+} from '@tallystick/contract';
+import type { Call } from '../call.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import { pausesBy } from '../runtime/pause.ts';
+import type { LogReader } from '../streams/log.ts';
+import { EXPIRY_SPAN, type IndexSpan, type RemovalStore } from '../streams/removal/removal.ts';
+import { withoutDeletions } from '../streams/removal/without-deletions.ts';
+import { gatherRemovable } from './removable.ts';
+
+export interface PreviewParts {
+  readonly removal: Pick<RemovalStore, 'expired' | 'expirySpan' | 'deletions'>;
+  readonly log: LogReader;
+  readonly clock: Clock;
+}
+
+/** A caller's clock may be behind. */
+const PAST_MS_MAX = 300_000;
+
+export function createRetentionOperations(parts: PreviewParts) {
+  return {
+    'retention.preview': (call: Call, { until }: InputOf<'retention.preview'>) => preview(call, until, parts),
+  };
+}
+
+async function preview(
+  call: Call,
+  until: string | undefined,
+  parts: PreviewParts,
+): Promise<Answer<'retention.preview'>> {
+  const { tenant, tenantRecord, deadline } = call;
+  const untilMs = untilIn(until, parts.clock.now());
+  const counts = new Map<PolicyId | undefined, PolicyPreview>();
+  let heldEvents = 0;
+  const pause = pausesBy(parts.clock);
+  const span = tenantRecord && (await parts.removal.expirySpan(tenant!, untilMs));
+  for await (const portion of span ? leftOf(tenant!, span, parts) : []) {
+    deadline.throwIfPassed();
+    const gathered = await gatherRemovable(tenantRecord!, portion, untilMs, parts, () => {
+      deadline.throwIfPassed();
+      return pause();
+    });
+    heldEvents += gathered.heldEvents;
+    for (const { policy, spans } of gathered.removable) {
+      const name = tenantRecord!.policies.find(({ policyId }) => policyId === policy?.policyId)?.name;
+      const known = counts.get(policy?.policyId)?.events ?? 0;
+      counts.set(policy?.policyId, {
+        ...(policy && { policyId: policy.policyId, policyName: name ?? policy.policyName }),
+        events: spans.reduce((sum, each) => sum + each.endIndex - each.firstIndex, known),
+      });
+    }
+  }
+  const byPolicy = [...counts.values()].sort((a, b) => b.events - a.events);
+  return { kind: 'Done', body: { until: instant(untilMs), byPolicy, heldEvents } };
+}
+
+/** In portions. What a notice names already is purged, though its content may still be there. */
+async function* leftOf(tenant: TenantId, span: IndexSpan, { removal }: PreviewParts) {
+  for (let from = span.firstIndex; from < span.endIndex; from += EXPIRY_SPAN) {
+    const portion = { firstIndex: from, endIndex: Math.min(span.endIndex, from + EXPIRY_SPAN) };
+    yield* (await withoutDeletions(tenant, [portion], removal)).left;
+  }
+}
+
+function untilIn(until: string | undefined, nowMs: number): number {
+  if (until === undefined) return nowMs;
+  const ms = Date.parse(until);
+  if (ms >= nowMs) return ms;
+  if (ms >= nowMs - PAST_MS_MAX) return nowMs;
+  throw new AuditError('INVALID_PARAMETER', `until is in the past; it is ${instant(nowMs)}.`, {
+    details: [{ field: 'until', issue: 'must not be in the past', value: until }],
+  });
+}

@@ -1,0 +1,224 @@
+// Purges the expired content of one stream, as a job. Each removal is done or repeated as a whole (streams/removal/remove.ts): after a
+// crash the job is claimed again and finds what is still there, also what a notice names already. Behind the last stream, the
+// index is rid of what was removed, and space is given back.
+
+import type { TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { Tenants } from '../access/tenants.ts';
+import type { EventIndex } from '../events/event-index.ts';
+import { type Clock, wait } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import { pausesBy } from '../runtime/pause.ts';
+import type { Random } from '../runtime/random.ts';
+import type { LogReader, StoredStream } from '../streams/log.ts';
+import type { IndexSpan, RemovalStore } from '../streams/removal/removal.ts';
+import { remove, type Removed, type RemovalParts } from '../streams/removal/remove.ts';
+import type { TreesWith } from '../streams/tree.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Job, JobOutcome, NewJob } from '../work/jobs.ts';
+import type { KindOfWork } from '../work/workers.ts';
+import { gatherRemovable, type Removable } from './removable.ts';
+
+/** The body of a job. */
+type Task =
+  | {
+      /** The first index of the stream. */
+      readonly stream: number;
+      /** Where content has expired; undefined: anywhere in the stream. */
+      readonly span?: IndexSpan | undefined;
+    }
+  /** What is left to do once content was removed. */
+  | 'Tidy';
+
+export interface PurgeParts extends Omit<RemovalParts, 'forget' | 'trees'> {
+  readonly removal: RemovalStore;
+  readonly trees: TreesWith<'tree' | 'head'>;
+  readonly tenants: Pick<Tenants, 'find'>;
+  readonly log: LogReader;
+  readonly index: Pick<EventIndex, 'forTenant'>;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'uuid'>;
+  readonly telemetry: Pick<Telemetry, 'error' | 'info'>;
+  /** The time by which content has expired. */
+  readonly untilMs: () => Promise<number>;
+  readonly intervalMs: number;
+}
+
+export interface PurgeWork extends KindOfWork {
+  /** How many tenants' purges have failed, each until one of its own succeeds. */
+  failingTenants(): number;
+}
+
+const AT_ONCE = 2;
+const ATTEMPTS_MAX = 5;
+/** Entries of one statement that counts. */
+const COUNTED = 50_000;
+/** Records that are kept are compared with the store this often. */
+const AFTER_CHANGE_MS = 100;
+/** Between two steps that give space back: others commit meanwhile. */
+const RECLAIM_PAUSE_MS = 5;
+
+export function purgeJob(tenant: TenantId, jobId: string, task: Task, dueInMs?: number): NewJob {
+  const uniqueKey = task === 'Tidy' ? task : String(task.stream);
+  return { tenant, jobId, kind: 'Purge', uniqueKey, dueInMs, body: JSON.stringify(task) };
+}
+
+/** Streams of a tenant are purged one after the other. */
+export function purgeWork(parts: PurgeParts): PurgeWork {
+  const failing = new Set<TenantId>();
+  return {
+    kind: 'Purge',
+    atOnce: AT_ONCE,
+    perLane: 1,
+    attemptsMax: ATTEMPTS_MAX,
+    async handle({ tenant, body }, { signal }) {
+      try {
+        const task = parseJson(body) as Task;
+        const outcome =
+          task === 'Tidy' ? await tidy(tenant, signal, parts) : await purge(tenant, task, signal, parts);
+        failing.delete(tenant);
+        return outcome;
+      } catch (error) {
+        if (!signal.aborted) failing.add(tenant);
+        throw error;
+      }
+    },
+    /** The next sweep finds it again; as a dead letter it would keep that from trying. */
+    outOfAttempts({ tenant, reason }: Job) {
+      parts.telemetry.error('expired content could not be removed', new Error(reason), { tenant });
+      return { status: 'Done' };
+    },
+    failingTenants: () => failing.size,
+  };
+}
+
+async function purge(
+  tenant: TenantId,
+  { stream: streamFirstIndex, span }: Exclude<Task, 'Tidy'>,
+  signal: AbortSignal,
+  parts: PurgeParts,
+): Promise<JobOutcome> {
+  const done = { status: 'Done' } as const;
+  // The content of a refused log may be needed to find the cause, and nothing may be appended to it.
+  if (parts.checkpointer.refusalOf(tenant) !== undefined) return done;
+  const [stream] = await parts.log.forTenant(tenant).streams({ after: streamFirstIndex - 1 }, 1);
+  if (stream?.firstIndex !== streamFirstIndex) return done;
+  const within = span ?? { firstIndex: stream.firstIndex, endIndex: stream.endIndex };
+  const signed = await signedPart(tenant, within, parts);
+  const removed = signed === undefined ? 0 : await purgeSpan(tenant, signed, signal, parts);
+  const next = await settle(tenant, stream, parts);
+  const jobs = [
+    ...(removed > 0 ? [purgeJob(tenant, parts.nextId(), 'Tidy')] : []),
+    ...(next === undefined ? [] : [next]),
+  ];
+  return { ...done, jobs };
+}
+
+/**
+ * Of a log that ended with a restore nothing is removed: no notice can follow in it. What is not signed yet is removed by a later
+ * sweep.
+ */
+async function signedPart(
+  tenant: TenantId,
+  { firstIndex, endIndex }: IndexSpan,
+  { trees }: PurgeParts,
+): Promise<IndexSpan | undefined> {
+  const tree = await trees.forTenant(tenant).tree();
+  if (tree === undefined) return undefined;
+  const size = (await tree.latest())?.size ?? 0;
+  const span = {
+    firstIndex: Math.max(firstIndex, tree.firstIndex),
+    endIndex: Math.min(endIndex, tree.firstIndex + size),
+  };
+  return span.firstIndex < span.endIndex ? span : undefined;
+}
+
+/** Returns the number of notices under which something was removed. */
+async function purgeSpan(
+  tenant: TenantId,
+  { firstIndex, endIndex }: IndexSpan,
+  signal: AbortSignal,
+  parts: PurgeParts,
+): Promise<number> {
+  const untilMs = await parts.untilMs();
+  const deadline = new Deadline();
+  const stop = () => deadline.pass(signal.reason as Error);
+  signal.addEventListener('abort', stop);
+  let notices = 0;
+  try {
+    for (let from = firstIndex; from < endIndex; ) {
+      signal.throwIfAborted();
+      // Read again for each portion: its holds may have changed. Nobody knows the holds of one that was altered.
+      const record = await parts.tenants.find(tenant);
+      if (record === undefined || record.isAltered === true) return notices;
+      const { holdsAsOf } = record;
+      const rest = { firstIndex: from, endIndex };
+      const { removable, nextIndex } = await gatherRemovable(
+        record,
+        rest,
+        untilMs,
+        parts,
+        pausesBy(parts.clock),
+      );
+      const removed = await removeAll(tenant, removable, { holdsAsOf, deadline }, parts);
+      notices += removed.reduce((sum, { noticeIndexes }) => sum + noticeIndexes.length, 0);
+      if (removed.some(({ holdsChanged }) => holdsChanged)) await wait(parts.clock, AFTER_CHANGE_MS, signal);
+      else from = nextIndex;
+    }
+    return notices;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** All policies at once: their notices wait for the same checkpoint. */
+async function removeAll(
+  tenant: TenantId,
+  removable: readonly Removable[],
+  { holdsAsOf, deadline }: { readonly holdsAsOf: string; readonly deadline: Deadline },
+  parts: PurgeParts,
+): Promise<Removed[]> {
+  const correlationId = parts.random.uuid();
+  // The index is rid of it once, by the job behind the last stream.
+  const removing = { ...parts, forget: async () => {} };
+  const settled = await Promise.allSettled(
+    removable.map(({ policy, spans }) =>
+      remove({ tenant, spans, cause: 'Retention', policy, holdsAsOf, correlationId, deadline }, removing),
+    ),
+  );
+  const failed = settled.find((each) => each.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return settled.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+}
+
+/**
+ * Marks a stream in which no event has content left. An open one may yet get events, so it is looked at again until it is
+ * sealed; it returns the job that does.
+ */
+async function settle(
+  tenant: TenantId,
+  { firstIndex, endIndex, sealedAtMs, isPurged }: StoredStream,
+  { removal, clock, nextId, intervalMs }: PurgeParts,
+): Promise<NewJob | undefined> {
+  if (isPurged || (await removal.deletions(tenant, { firstIndex, endIndex }, 1)).length === 0)
+    return undefined;
+  for (let from = firstIndex; from < endIndex; from += COUNTED) {
+    const span = { firstIndex: from, endIndex: Math.min(endIndex, from + COUNTED) };
+    if ((await removal.countContents(tenant, [span])) > 0) return undefined;
+  }
+  if (sealedAtMs === undefined) return purgeJob(tenant, nextId(), { stream: firstIndex }, intervalMs);
+  await removal.markPurged(tenant, firstIndex, clock.now());
+  return undefined;
+}
+
+async function tidy(
+  tenant: TenantId,
+  signal: AbortSignal,
+  { index, removal, clock }: PurgeParts,
+): Promise<JobOutcome> {
+  await index.forTenant(tenant).forget();
+  await removal.eraseTraces();
+  while (!signal.aborted && (await removal.reclaimSpace(clock.now())))
+    await wait(clock, RECLAIM_PAUSE_MS, signal);
+  return { status: 'Done' };
+}

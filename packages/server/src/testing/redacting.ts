@@ -1,0 +1,62 @@
+// A service with a platform key, and callers of its tenant acme, for tests of what removes values.
+
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AuditEvent, Erasure, ErrorBody, SearchAnswer } from '@tallystick/contract';
+import { callerOf, PLATFORM_KEY, WITH_PLATFORM_KEY } from './admin-caller.ts';
+import { ask as askOf, type Told } from './ask.ts';
+import { EVENT } from './bound-operations.ts';
+import { startTestApp } from './test-app.ts';
+
+/** The answer to any request is one of these; a test knows which. */
+export type AnyBody = Omit<Required<AuditEvent>, 'kind'> &
+  Omit<Required<Erasure>, 'status'> &
+  Required<SearchAnswer> &
+  ErrorBody & {
+    readonly kind: string;
+    readonly status: string;
+    readonly fields: string[];
+    readonly operationId: string;
+    readonly data: AuditEvent[];
+    readonly pagination: { readonly total: number };
+  };
+export type AnyTold = Told<AnyBody>;
+export type Ask = (
+  method: string,
+  path: string,
+  body?: object,
+  headers?: Record<string, string>,
+) => Promise<AnyTold>;
+
+export async function startRedacting(t: { after: (done: () => Promise<void>) => void }) {
+  const app = await startTestApp(WITH_PLATFORM_KEY);
+  t.after(async () => app[Symbol.asyncDispose]());
+  const as =
+    (key: string): Ask =>
+    (method, path, body, headers) =>
+      askOf(app, method, `/api/v1${path}`, {
+        key,
+        tenant: 'acme',
+        ...(body && { body }),
+        ...(headers && { headers }),
+      });
+  const ask = as(PLATFORM_KEY);
+  const sent = async (more: object = {}): Promise<string> => {
+    const told = await ask('POST', '/audit-events', {
+      ...EVENT,
+      payload: { iban: 'DE1', amount: 1 },
+      ...more,
+    });
+    if (told.status !== 201) throw new Error(`an event was answered ${told.text}`);
+    return (told.body as { eventId: string }).eventId;
+  };
+  return { app, ask, sent, secondCaller: async () => as((await callerOf(app, 'acme')).key) };
+}
+
+/** The files of a data directory that hold a text. */
+export function filesWith(directory: string, text: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => {
+    const path = join(directory, name);
+    return statSync(path).isFile() && readFileSync(path).includes(text);
+  });
+}
