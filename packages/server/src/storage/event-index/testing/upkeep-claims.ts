@@ -158,7 +158,10 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
       assert.equal((await index.find('acme', asking('canary'))).total, 6);
       const actors = async () => {
         const { aggregations } = await index.find('acme', { aggregations: ['byActor'] });
-        return aggregations?.byActor?.reduce((sum, { key, count }) => sum + (/^u-/.test(key) ? count : 0), 0);
+        return aggregations?.byActor?.reduce(
+          (sum, { key, count }) => sum + (key.startsWith('u-') ? count : 0),
+          0,
+        );
       };
       const [all, named] = [(await index.find('acme')).total, await actors()];
       for (const at of [7, 10]) await index.appendRedaction('acme', at, '/payload/note', '/actor/userId');
