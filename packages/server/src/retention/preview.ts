@@ -15,11 +15,13 @@ import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader } from '../streams/log.ts';
 import { EXPIRY_SPAN, type IndexSpan, type RemovalStore } from '../streams/removal/removal.ts';
 import { withoutDeletions } from '../streams/removal/without-deletions.ts';
+import type { TreesWith } from '../streams/tree.ts';
 import { gatherRemovable } from './removable.ts';
 
 export interface PreviewParts {
   readonly removal: Pick<RemovalStore, 'expired' | 'expirySpan' | 'deletions'>;
   readonly log: LogReader;
+  readonly trees: TreesWith<'tree'>;
   readonly clock: Clock;
 }
 
@@ -64,8 +66,10 @@ async function preview(
 }
 
 /** In portions. What a notice names already is purged, though its content may still be there. */
-async function* leftOf(tenant: TenantId, span: IndexSpan, { removal }: PreviewParts) {
-  for (let from = span.firstIndex; from < span.endIndex; from += EXPIRY_SPAN) {
+async function* leftOf(tenant: TenantId, span: IndexSpan, { removal, trees }: PreviewParts) {
+  // Nothing is purged of a log that ended with a restore.
+  const logFirstIndex = (await trees.forTenant(tenant).tree())?.firstIndex ?? 0;
+  for (let from = Math.max(span.firstIndex, logFirstIndex); from < span.endIndex; from += EXPIRY_SPAN) {
     const portion = { firstIndex: from, endIndex: Math.min(span.endIndex, from + EXPIRY_SPAN) };
     yield* (await withoutDeletions(tenant, [portion], removal)).left;
   }

@@ -124,6 +124,14 @@ export class JournalOwner implements Disposable {
     return emptyWriteAheadLogs(this.#options.directory, [JOURNAL_FILE, VIEWS_FILE, WORK_FILE]);
   }
 
+  markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): void {
+    this.#orOpenAnew(({ db }) => markPurged(db, tenant, streamFirstIndex, nowMs));
+  }
+
+  reclaimSpace(): boolean {
+    return this.#orOpenAnew(({ db }) => freePages(db));
+  }
+
   closeKeys(tenant: TenantId, closed: ClosedKeys): void {
     this.#orOpenAnew(({ db }) => inTransaction(db, () => closeKeys(db, tenant, closed)));
     this.#options.sealer?.forget();
@@ -141,14 +149,6 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ db }) =>
       inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(used)))),
     );
-  }
-
-  markPurged(tenant: TenantId, streamFirstIndex: number, nowMs: number): void {
-    this.#orOpenAnew(({ db }) => markPurged(db, tenant, streamFirstIndex, nowMs));
-  }
-
-  reclaimSpace(): boolean {
-    return this.#orOpenAnew(({ db }) => freePages(db));
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {
