@@ -75,7 +75,7 @@ test('records and the notices that commit to them are one request, behind the ow
   const [request = assert.fail()] = requests;
   assert.deepEqual([request.tenant, request.atomic, request.once], ['*', true, key]);
   const { records = [], drafts } = request;
-  assert.deepEqual(result, { status: 'Done', records });
+  assert.deepEqual(result, { status: 'Done', records, outcomes: [] });
   assert.deepEqual(
     records.map(({ owner, id, version }) => [owner, id, version]),
     [

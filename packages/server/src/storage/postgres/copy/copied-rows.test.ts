@@ -127,6 +127,7 @@ describe('what is copied', () => {
       sent_fingerprint: i === 1 ? new Uint8Array(32) : null,
       expires_at_ms: expiresAtMs,
       decision: i === 2 ? 2 ** 48 - 1 : null,
+      closed: i === 0 ? Uint8Array.of(7) : null,
     }));
     await rows.put(contents, copied);
     const found = await rows.between(contents, undefined, undefined, 10);

@@ -103,6 +103,7 @@ describe('the catalogue', () => {
         'refused_logs tallystick_projector DELETE',
         'refused_logs tallystick_projector UPDATE',
         'refused_logs tallystick_writer DELETE',
+        'tenant_keys tallystick_writer UPDATE',
         'tenants tallystick_writer UPDATE',
         'used_keys tallystick_projector DELETE',
         'used_keys tallystick_writer DELETE',
