@@ -13,6 +13,7 @@ export { backUp } from './operate/back-up.ts';
 export { type CopiedStore, type CopyProgress, copyStore } from './operate/copy-store.ts';
 export { migrate, type Migrated } from './operate/migrate.ts';
 export { openRecovery, type Recovery } from './operate/recover.ts';
+export { type DataRotation, rotateData } from './operate/rotate-data.ts';
 export { rotateSigning, type SigningRotation } from './operate/rotate-signing.ts';
 export { type BundleWish, openBundle, type OpenedBundle } from './operate/make-bundle.ts';
 export { passes, readKinds } from './query/filters.ts';

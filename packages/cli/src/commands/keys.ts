@@ -17,6 +17,7 @@ import { warn } from '../output/complain.ts';
 import { keysAsTable } from '../keys-report.ts';
 import { positiveSecondsIn, secondsIn } from '../output/length-of-time.ts';
 import { type ConfigFileOption, dataCommand } from '../data-command.ts';
+import { rotateDataCommand } from './rotate-data.ts';
 import { rotateSigningCommand } from './rotate-signing.ts';
 
 interface CreateOptions extends ConfigFileOption, AccessOptions {
@@ -35,9 +36,9 @@ interface RotateOptions extends ConfigFileOption {
 
 export function keysCommand(): Command {
   return new Command('keys')
-    .summary('make, list, rotate and revoke API keys; rotate the signing key')
+    .summary('make, list, rotate and revoke API keys; rotate the signing key and the keyring')
     .description(
-      'Works on API keys, and on the key that signs checkpoints, in the data directory of the service, whether it runs ' +
+      'Works on API keys, on the key that signs checkpoints and on the keyring, in the data directory of the service, whether it runs ' +
         'or not.\n' +
         'Exit code 0: done. 1: it could not be done. 2: the command line or the settings are wrong.',
     )
@@ -45,7 +46,8 @@ export function keysCommand(): Command {
     .addCommand(listCommand())
     .addCommand(rotateCommand())
     .addCommand(revokeCommand())
-    .addCommand(rotateSigningCommand());
+    .addCommand(rotateSigningCommand())
+    .addCommand(rotateDataCommand());
 }
 
 function createCommand(): Command {

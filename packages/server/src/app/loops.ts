@@ -6,11 +6,12 @@ import { readOwedNotices } from '../storage/keys/owed-notice-files.ts';
 import { startIdempotencyKeySweeper } from '../streams/append/idempotency-key-sweeper.ts';
 import { startLogWatch } from '../streams/append/log-watch.ts';
 import { startSealer } from '../streams/append/sealer.ts';
+import { startKeyringLoops } from './keyring-loops.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
-export function startLoops(
-  {
+export function startLoops(store: Store, surroundings: Surroundings): AsyncDisposable {
+  const {
     storage,
     sequencer,
     checkpointer,
@@ -21,9 +22,8 @@ export function startLoops(
     workers,
     sweeper,
     steadyNowMs,
-  }: Store,
-  { config, clock, random, telemetry }: Surroundings,
-): AsyncDisposable {
+  } = store;
+  const { config, clock, random, telemetry } = surroundings;
   const loops = new AsyncDisposableStack();
   const looping = { clock, random, telemetry };
   const sweeping = { ...looping, writer: storage.log, steadyNowMs };
@@ -31,6 +31,7 @@ export function startLoops(
   const refusedTenants = () => checkpointer.refusedTenants();
   loops.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
   loops.use(startLogWatch({ ...looping, sequencer }));
+  loops.use(startKeyringLoops(store, surroundings));
   const read = () => readOwedNotices(config.storage.dataDirectory);
   const refusalOf = (tenant: TenantId) => checkpointer.refusalOf(tenant);
   loops.use(startOwedNotices({ ...looping, read, trees: storage.tree, refusalOf, sequencer }));

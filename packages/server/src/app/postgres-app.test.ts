@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { Pool } from 'pg';
+import { checkDatabase } from '../check-store.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { STREAMS } from '../storage/conformance/claims.ts';
@@ -77,6 +79,44 @@ test('of an event that is purged a tombstone is shown, and no list or search fin
     const { results } = (await finder.search({ query: 'action:Delete.*' })).body;
     assert.deepEqual(new Set(results.map(({ eventId }) => eventId)), left);
   }
+});
+
+test('a field that is redacted is gone for every reader and from the tables, and the event still proves itself', async () => {
+  const caller = eventCaller(app, 'redacted');
+  const payload = { iban: 'DE02120300000000202051', amount: 7 };
+  const { eventId } = (await caller.ingest({ ...EVENT, payload })).body;
+  await caller.ingest(EVENT);
+  const finder = finderOf(app, 'redacted');
+  await finder.caughtUp();
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'redacted', 'Content-Type': 'application/json' };
+  const ask = async (path: string, body?: object) => {
+    const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
+    return await (await fetch(`${app.url}/api/v1${path}`, init)).text();
+  };
+  const proof = async () => parseEventProof(await ask(`/audit-events/${eventId}/proof`));
+  const before = await proof();
+  const redaction = { fields: ['payload.iban'], reason: 'x' };
+  const receipt = await ask(`/audit-events/${eventId}/redact`, redaction);
+  assert.deepEqual((JSON.parse(receipt) as { fields: string[] }).fields, ['payload.iban'], receipt);
+  assert.deepEqual((await caller.get(eventId)).body.payload, { amount: 7 });
+  assert.equal((await finder.search({ query: 'DE02120300000000202051' })).body.totalCount, 0);
+  assert.equal((await finder.search({ query: 'payload.amount:7' })).body.totalCount, 1);
+  const verifiers = [await noteVerifier((await ask('/log/t/redacted/key')).trim())];
+  assert.ok((await verifyEventProof(before, { verifiers })).whole);
+  assert.ok(!(await verifyEventProof(await proof(), { verifiers })).whole);
+  const stored =
+    "SELECT count(*)::int AS count FROM tallystick.contents WHERE position('DE0212' in text2) > 0";
+  const pool = new Pool({ connectionString: url, max: 1 });
+  const { rows } = await pool.query<{ count: number }>(stored);
+  await pool.end();
+  assert.equal(rows[0]?.count, 0);
+  const { faults } = await checkDatabase(url, {
+    keys: [],
+    seen: [],
+    directory: app.dataDirectory,
+    setting: 'Storage__Url',
+  });
+  assert.deepEqual(faults, []);
 });
 
 async function ready(): Promise<number> {

@@ -38,6 +38,9 @@ const settingsOf = (url: string, directory: string, node: string) => ({
   Log__CheckpointInterval: 'PT0.05S',
 });
 
+/** One keyring for all, wherever they keep the rest. */
+const keyringIn = (directory: string) => ({ Encryption__Keyring: join(directory, 'keyring.json') });
+
 const start = (url: string, directory: string, node: string, more = {}): Promise<TestApp> =>
   startTestApp({ ...settingsOf(url, directory, node), ...more }, { authenticate: believeClearance });
 
@@ -87,7 +90,7 @@ test('two that start at once on an empty data directory both serve, with one key
   const own = join(folder, 'own');
   cpSync(join(directory, 'signing-keys'), join(own, 'signing-keys'), { recursive: true });
   chmodSync(join(own, 'signing-keys'), 0o700);
-  const c = stack.use(await start(url, own, 'c', { Log__Anchor: directory }));
+  const c = stack.use(await start(url, own, 'c', { Log__Anchor: directory, ...keyringIn(directory) }));
   const id = await ingest(c);
   for (const app of [a, b, c]) await prove(app, id);
   assert.deepEqual(
@@ -114,7 +117,7 @@ test('a node that has lost its anchor leaves its logs to another, which signs th
   const isSigned = (path: string) => readFileSync(path, 'utf8').includes('/installation ');
   await until(async () => (await anchorFilesAt(directory)).some(isSigned));
   for (const path of await anchorFilesAt(directory)) cpSync(path, join(anchor, basename(path)));
-  await using b = await start(url, own, 'b', { Log__Anchor: anchor });
+  await using b = await start(url, own, 'b', { Log__Anchor: anchor, ...keyringIn(directory) });
   rmSync(anchor, { recursive: true });
   // So many that some of them are in shares of each node, and so often that b, which has just come, has some.
   const tenants = Array.from({ length: 10 }, (_, i) => `tenant-${i}`);

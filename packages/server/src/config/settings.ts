@@ -220,7 +220,7 @@ export const SETTINGS = {
     Provider: setting(
       choice('File', 'AwsKms', 'Vault'),
       'File',
-      'What protects the keyring: `File` only the permissions of its file; the others seal what is in it.',
+      'What protects the keyring: `File` only the permissions of its file. This version has no other; with one of them the start stops.',
     ),
     Keyring: optional(
       path(),

@@ -113,7 +113,14 @@ test('a count goes on from where it was: after a stop, and when the log has grow
   await fill('stopped', 30);
   const second = nextOf(await work.handle(jobOf(hold, { body: first.body }), going));
   assert.deepEqual([countedBy(second), taken()], [510, 31]);
-  assert.ok(second.dueInMs! > 0);
+  const dues = [first.dueInMs, second.dueInMs];
+  let last = second;
+  for (let i = 0; i < 7; i++) {
+    last = nextOf(await work.handle(jobOf(hold, { body: last.body }), going));
+    dues.push(last.dueInMs);
+  }
+  const minutes = dues.map((dueInMs) => dueInMs! / 60_000);
+  assert.deepEqual(minutes, [1, 1, 2, 4, 8, 16, 32, 60, 60], 'less and less often, while nothing comes');
   const failed = work.outOfAttempts!(jobOf(hold, { body: second.body }));
   assert.equal(countedBy(nextOf(failed)), 510, 'what fails again and again is tried again later');
 });

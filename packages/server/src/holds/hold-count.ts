@@ -23,6 +23,8 @@ interface Counted {
   readonly leaf: string | undefined;
   /** Whether the end of the log was reached once: until then the number says nothing. */
   readonly isWhole: boolean;
+  /** How long the job has waited. */
+  readonly pauseMs: number;
 }
 
 export interface HoldCountParts {
@@ -30,12 +32,14 @@ export interface HoldCountParts {
   readonly clock: Pick<Clock, 'monotonicNs'>;
 }
 
-const NOTHING: Counted = { nextIndex: 0, heldEvents: 0, leaf: undefined, isWhole: false };
+const NOTHING: Counted = { nextIndex: 0, heldEvents: 0, leaf: undefined, isWhole: false, pauseMs: 0 };
 const PORTION = 500;
 const PORTION_BYTES = 2 * 1024 * 1024;
 /** A request that shows a hold counts on by itself over so many events: a small log is counted at once. */
 export const AT_ONCE_MAX = 1000;
-const AGAIN_MS = 60_000;
+const PAUSE_MS = 60_000;
+/** Of a log that does not grow: each time twice as long, since a request that shows the hold looks itself. */
+const PAUSE_MS_MAX = 3_600_000;
 const ATTEMPTS_MAX = 10;
 
 /** The job of a new hold. */
@@ -52,20 +56,23 @@ export function holdCountWork(parts: HoldCountParts & { readonly holds: Pick<Hol
     async handle(job, { signal, progress }) {
       const hold = await parts.holds.find(job.tenant, job.jobId);
       if (hold?.status !== 'Active') return { status: 'Done' };
-      const counted = await countOn(hold, countedIn(job), Number.MAX_SAFE_INTEGER, parts, (sofar) => {
+      const before = countedIn(job);
+      const counted = await countOn(hold, before, Number.MAX_SAFE_INTEGER, parts, (sofar) => {
         signal.throwIfAborted();
         progress(JSON.stringify(sofar));
       });
-      return againLater(job, counted);
+      return againLater(job, counted, counted.nextIndex > before.nextIndex ? 0 : before.pauseMs);
     },
     // The store may be away for long; a count is worth no dead letter.
-    outOfAttempts: (job) => againLater(job, countedIn(job)),
+    outOfAttempts: (job) => againLater(job, countedIn(job), PAUSE_MS_MAX),
   };
 }
 
 /** Ends this job, and leaves the next one in its place. */
-function againLater({ tenant, jobId }: Job, counted: Counted) {
-  const next = { ...countJob(jobId), tenant, body: JSON.stringify(counted), dueInMs: AGAIN_MS };
+function againLater({ tenant, jobId }: Job, counted: Counted, pausedMs: number) {
+  const pauseMs = Math.min(Math.max(PAUSE_MS, 2 * pausedMs), PAUSE_MS_MAX);
+  const body = JSON.stringify({ ...counted, pauseMs } satisfies Counted);
+  const next = { ...countJob(jobId), tenant, body, dueInMs: pauseMs };
   return { status: 'Done', jobs: [next] } as const;
 }
 
@@ -137,9 +144,11 @@ export async function heldEvents(
 /** Nothing for a text that is none: it is counted anew. */
 function countedIn({ body, progress }: Pick<Job, 'body' | 'progress'>): Counted {
   try {
-    const { nextIndex, heldEvents: held, leaf, isWhole } = parseJson(progress ?? body) as Counted;
-    const isSound = [nextIndex, held].every((number) => Number.isSafeInteger(number) && number >= 0);
-    return isSound ? { nextIndex, heldEvents: held, leaf, isWhole } : NOTHING;
+    const read = { ...NOTHING, ...(parseJson(progress ?? body) as Counted) };
+    const isSound = [read.nextIndex, read.heldEvents, read.pauseMs].every(
+      (number) => Number.isSafeInteger(number) && number >= 0,
+    );
+    return isSound ? read : NOTHING;
   } catch {
     return NOTHING;
   }

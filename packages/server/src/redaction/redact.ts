@@ -216,19 +216,22 @@ export function placedFirst(result: {
   return first as Placed;
 }
 
-/** The notice holds in any case, and so does its job: what takes longer, or fails now, is done later. */
+/**
+ * The notice holds in any case, and so does its job: what fails now is done later, and what takes longer goes on while the answer
+ * is given.
+ */
 async function finishInTime(
   noted: Parameters<typeof finishRedactions>[0],
-  parts: RedactParts,
+  { clock, telemetry, ...parts }: RedactParts,
 ): Promise<void> {
   const deadline = new Deadline();
-  const late = parts.clock.after(FINISHED_WITHIN_MS, () => deadline.pass(new Error('it takes longer')));
-  try {
-    await finishRedactions(noted, deadline, parts);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    parts.telemetry.warn('redacted values are deleted later', { tenant: noted.tenant, reason });
-  } finally {
-    late.cancel();
-  }
+  const finished = new AbortController();
+  const work = finishRedactions(noted, deadline, parts)
+    .catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      telemetry.warn('redacted values are deleted later', { tenant: noted.tenant, reason });
+    })
+    .finally(() => finished.abort());
+  await Promise.race([work, wait(clock, FINISHED_WITHIN_MS, finished.signal)]);
+  deadline.pass(new Error('it takes longer'));
 }

@@ -10,6 +10,7 @@ type LatePort =
   | 'tree'
   | 'tenants'
   | 'records'
+  | 'tenantKeys'
   | 'keyUses'
   | 'work'
   | 'follows'
@@ -36,6 +37,7 @@ export function createLateStorage(): LateStorage {
     tree: port('tree'),
     tenants: port('tenants'),
     records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),
+    tenantKeys: port('tenantKeys'),
     keyUses: port('keyUses'),
     work: port('work', { forTenant: failAtOnce }),
     follows: port('follows'),

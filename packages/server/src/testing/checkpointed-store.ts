@@ -12,6 +12,7 @@ import { openOwnAnchor } from '../storage/anchor/file-anchor.ts';
 import { NOW_MS } from '../storage/conformance/claims.ts';
 import { openSigningKeys } from '../storage/keys/signing-key-files.ts';
 import { fillLog, openPlainStore } from './plain-store.ts';
+import type { OpenSealing } from '../storage/sealing/sealing.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Anchor } from '../streams/anchor/anchor.ts';
 import { createCheckpointer } from '../streams/checkpoints/checkpointer.ts';
@@ -22,6 +23,7 @@ export interface Around {
   readonly tree?: (tree: Storage['tree']) => Storage['tree'];
   readonly sign?: (signing: Signing) => Signing['sign'];
   readonly intervalMs?: number;
+  readonly openSealing?: OpenSealing;
   readonly clock?: Clock;
 }
 
@@ -55,7 +57,7 @@ export type CheckpointedStore = Awaited<ReturnType<typeof openCheckpointed>>;
 /** A store with real files, its checkpointer settled and running. */
 async function openCheckpointed(stack: AsyncDisposableStack, directory: string, around: Around = {}) {
   const random = createSystemRandom();
-  const storage = stack.use(await openPlainStore(directory));
+  const storage = stack.use(await openPlainStore(directory, around.openSealing));
   const lines: string[] = [];
   const telemetry = createTelemetry({
     level: 'Info',

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { append, draftOf, NOW_MS, request } from '../storage/conformance/claims.ts';
+import type { OpenSealing } from '../storage/sealing/sealing.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 
-export function openPlainStore(directory: string): Promise<Storage> {
+export function openPlainStore(directory: string, openSealing?: OpenSealing): Promise<Storage> {
   return openSqliteStorage({
     directory,
     logOrigin: 'audit.example.com',
@@ -16,6 +17,7 @@ export function openPlainStore(directory: string): Promise<Storage> {
     random: createSystemRandom(),
     threads: false,
     exclusive: false,
+    openSealing,
     onFatal: assert.fail,
   });
 }

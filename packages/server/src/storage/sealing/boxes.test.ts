@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { createDecipheriv } from 'node:crypto';
+import { createDecipheriv, createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { type BoxedContent, type BoxPlace, Nonces, openBox, sealBox } from './boxes.ts';
 
-const KEY = new Uint8Array(32).fill(1);
-const OTHER_KEY = new Uint8Array(32).fill(2);
+const KEY = createSecretKey(new Uint8Array(32).fill(1));
+const OTHER_KEY = createSecretKey(new Uint8Array(32).fill(2));
 const place = (tenant = 'acme', id = 1): BoxPlace => ({ tenant, eventId: new Uint8Array(16).fill(id) });
 const bytes = fc.uint8Array({ maxLength: 200 });
 const content = fc.record({

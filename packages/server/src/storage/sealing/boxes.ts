@@ -8,7 +8,7 @@
 // process takes a block from the row of the key and has it stored before it uses it, and counts within it. A crash
 // wastes the rest of a block.
 
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 
 export interface BoxedContent {
@@ -55,7 +55,7 @@ export class Nonces {
   }
 }
 
-export function sealBox(content: BoxedContent, place: BoxPlace, key: Uint8Array, nonces: Nonces): Uint8Array {
+export function sealBox(content: BoxedContent, place: BoxPlace, key: KeyObject, nonces: Nonces): Uint8Array {
   const { text1, text2, seeds, closed = new Uint8Array(0) } = content;
   const nonce = nonces.next();
   const cipher = createCipheriv(CIPHER, key, nonce);
@@ -78,7 +78,7 @@ export function sealBox(content: BoxedContent, place: BoxPlace, key: Uint8Array,
 }
 
 /** Undefined for a box that was altered, or was made for another place or with another key. */
-export function openBox(box: Uint8Array, place: BoxPlace, key: Uint8Array): BoxedContent | undefined {
+export function openBox(box: Uint8Array, place: BoxPlace, key: KeyObject): BoxedContent | undefined {
   const tagAt = box.length - TAG_BYTES;
   if (tagAt < NONCE_BYTES + LENGTHS_BYTES) return undefined;
   let plain: Buffer;

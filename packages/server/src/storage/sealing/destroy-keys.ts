@@ -2,7 +2,7 @@
 // from then on, not in a backup either.
 
 import type { TenantId } from '@tallystick/contract';
-import type { TenantKeyStore } from '../../streams/removal/tenant-keys.ts';
+import type { DestroyedKeys, TenantKeyStore } from '../../streams/removal/tenant-keys.ts';
 import { contentMonthOf } from '../rows/content-month.ts';
 import { StartError } from '../../start-error.ts';
 import { takeProcessLock } from '../files/process-lock.ts';
@@ -12,13 +12,6 @@ import { monthBranch, type RingData, tenantBranch } from './keyring.ts';
 import type { KeyringPlace } from './open-keyring.ts';
 
 const TENANTS_AT_ONCE = 1000;
-
-export interface DestroyedKeys {
-  /** Of tenants. */
-  readonly tenantKeys: readonly string[];
-  /** Of expiry: no content of any tenant that expired then can be opened. */
-  readonly months: readonly number[];
-}
 
 export interface DestroyingParts {
   readonly keys: TenantKeyStore;

@@ -2,6 +2,7 @@
 // are gathered while a pool is decided: it is rolled back then, the keys are made in a commit of their own
 // (provide-keys.ts), and the pool is decided again. So no commit waits for a key but the first of a tenant and month.
 
+import type { KeyObject } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { eventIdBytes, KINDS } from '@tallystick/evidence';
 import type { PooledDraft } from '../pool/append-message.ts';
@@ -12,7 +13,8 @@ export interface ContentKey {
   readonly tenant: TenantId;
   readonly keyId: string;
   readonly month: number;
-  readonly key: Uint8Array;
+  /** An object: bytes would be imported anew for each event, which costs more than the sealing. */
+  readonly key: KeyObject;
   /** Of nonces, for this process alone. */
   readonly block: number;
 }

@@ -1,6 +1,7 @@
 // Makes the keys for new content of a tenant, in one commit: its tenant key, a content key for each month of expiry, and a block
 // of nonces for each that this process has none of. Of several processes that do so at once, the first one's keys count.
 
+import { createSecretKey } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { EvidenceError } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
@@ -74,7 +75,7 @@ export function* provideKeys(
     for (const { keyId, month, sealed, overId } of own.values()) {
       if (overId !== over.keyId)
         throw new UnusableKey(`the data key ${keyId} is not under the key of its tenant`);
-      const key = ring.open(sealed, { tenant, purpose: 'Content', keyId }, tenantKey);
+      const key = createSecretKey(ring.open(sealed, { tenant, purpose: 'Content', keyId }, tenantKey));
       const block = sealer.holds(keyId) ? undefined : yield* awaited(table.takeBlock(keyId));
       opened.push({ tenant, keyId, month, key, block });
     }

@@ -2,7 +2,7 @@
 // sealed. A row brings the sealed keys with it (`SEALED_COLUMNS`), so that a key counts as it is stored at that moment: what was
 // destroyed opens nowhere from then on, whatever a process remembers.
 
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { eventIdText } from '@tallystick/evidence';
 import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
 import { type BoxedContent, type Nonces, openBox, sealBox } from './boxes.ts';
@@ -64,7 +64,7 @@ export function sealedFaultIn(row: Row): string | undefined {
 
 export class SealedRows {
   readonly #ring: Keyring | undefined;
-  readonly #keys = new Map<string, Uint8Array>();
+  readonly #keys = new Map<string, KeyObject>();
 
   readonly #isVerifying: boolean;
 
@@ -146,7 +146,7 @@ export class SealedRows {
     return content;
   }
 
-  #keyOf(ring: Keyring, tenant: string, keyId: string, row: Row): Uint8Array {
+  #keyOf(ring: Keyring, tenant: string, keyId: string, row: Row): KeyObject {
     const keys = readOr(() => blobOf(row, 'sealed_keys'), undefined);
     if (keys === undefined) throw new UnusableKey(`its data key ${keyId} is not there`);
     if (keys.length !== 2 * ENVELOPE_BYTES + KEY_ID_BYTES)
@@ -158,7 +158,7 @@ export class SealedRows {
     const over = keys.subarray(ENVELOPE_BYTES, 2 * ENVELOPE_BYTES);
     const tenantKey = ring.open(over, { tenant, purpose: 'Tenant', keyId: overId });
     const sealed = keys.subarray(0, ENVELOPE_BYTES);
-    const key = ring.open(sealed, { tenant, purpose: 'Content', keyId }, tenantKey);
+    const key = createSecretKey(ring.open(sealed, { tenant, purpose: 'Content', keyId }, tenantKey));
     if (this.#keys.size >= KEYS_REMEMBERED_MAX) this.#keys.clear();
     this.#keys.set(name, key);
     return key;

@@ -3,6 +3,13 @@
 
 import type { TenantId } from '@tallystick/contract';
 
+export interface DestroyedKeys {
+  /** Of tenants. */
+  readonly tenantKeys: readonly string[];
+  /** Of expiry: no content of any tenant that expired then can be opened. */
+  readonly months: readonly number[];
+}
+
 export interface TenantKeyStore {
   /** The first of the tenants with keys, after one of them. */
   tenants(after: TenantId | undefined, limit: number): Promise<readonly TenantId[]>;

@@ -2,7 +2,7 @@
 // the same log.
 
 import type { TenantId } from '@tallystick/contract';
-import { KINDS, subtreesOf, toBase64 } from '@tallystick/evidence';
+import { decodeEntry, KINDS, subtreesOf, tagOf, toBase64 } from '@tallystick/evidence';
 import type { Found, Question } from '../../../events/event-index.ts';
 import type { QueriedEvent } from '../../../query/queried-event.ts';
 import { systemClock } from '../../../runtime/clock.ts';
@@ -94,6 +94,18 @@ export class TestIndex {
     const correlationId = random.uuid();
     const facts = { kind: KINDS.purge, action: 'Purge.Events', resource, payload, correlationId };
     await this.#appendDrafts(tenant, [draftNotice(facts, { eventId: nextId(), nowMs: NOW_MS })]);
+  }
+
+  /** A redaction notice of the units at these paths. */
+  async appendRedaction(tenant: TenantId, leafIndex: number, ...paths: readonly string[]): Promise<void> {
+    const [stored] = await this.backend.storage.log.forTenant(tenant).events(leafIndex, leafIndex + 1, 1);
+    const { eventId } = decodeEntry(stored!.entry);
+    const tags = paths.map((path) => toBase64(tagOf(path).bytes));
+    const payload = { leafIndex, eventId, tags, cause: 'Redaction' as const };
+    const resource = { resourceType: 'Event', resourceId: eventId };
+    const facts = { kind: KINDS.redaction, action: 'Redact.Event', resource, payload };
+    const notice = { ...facts, correlationId: random.uuid() };
+    await this.#appendDrafts(tenant, [draftNotice(notice, { eventId: nextId(), nowMs: NOW_MS })]);
   }
 
   async #appendDrafts(tenant: TenantId, drafts: readonly Draft[]): Promise<void> {

@@ -1,0 +1,111 @@
+// Two nodes on one database with one keyring.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { systemClock } from '../../../runtime/clock.ts';
+import { createSystemRandom } from '../../../runtime/random.ts';
+import { raw } from '../../../testing/postgres-nodes.ts';
+import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
+import { sealingBy, testRing } from '../../../testing/sealed-store.ts';
+import { append, draftOf, NOW_MS, request, soundContent, STREAMS } from '../../conformance/claims.ts';
+import type { RingData } from '../../sealing/keyring.ts';
+import type { Storage } from '../../storage.ts';
+import { openPostgresStorage } from '../postgres-storage.ts';
+
+const CANARY = 'Kanarienvogel';
+
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres();
+});
+after(() => server?.[Symbol.asyncDispose]());
+
+function open(url: string, ring: RingData): Promise<Storage> {
+  return openPostgresStorage({
+    url,
+    logOrigin: 'audit.example.com',
+    streams: STREAMS,
+    clock: systemClock,
+    random: createSystemRandom(),
+    openSealing: sealingBy(ring),
+  });
+}
+
+const some = (count: number) =>
+  Array.from({ length: count }, (_, i) =>
+    draftOf({ payload: { note: `${CANARY} ${i}` } }, { retention: 'P7Y' }),
+  );
+
+async function twoNodes(): Promise<{ url: string; one: Storage; other: Storage } & AsyncDisposable> {
+  const url = await server.createDatabase();
+  const ring = testRing();
+  const stack = new AsyncDisposableStack();
+  const one = stack.use(await open(url, ring));
+  const other = stack.use(await open(url, ring));
+  await one.tenants.ensure('acme', NOW_MS);
+  return { url, one, other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const readBy = async (node: Storage) =>
+  (await node.log.forTenant('acme').events(0, 1000, 1000)).map((event) => soundContent(event).texts[1]);
+
+test('each node reads what the other one has sealed, and no nonce is used twice', async () => {
+  await using nodes = await twoNodes();
+  const { one, other, url } = nodes;
+  for (let i = 0; i < 10; i++)
+    await Promise.all([one, other].map((node) => append(node, request('acme', some(2)))));
+  assert.deepEqual(await readBy(one), await readBy(other));
+  const rows = await raw(
+    url,
+    `SELECT key_id, encode(substring(text1 for 12), 'hex') AS nonce,
+       position(convert_to('${CANARY}', 'UTF8') in text1) AS at FROM contents`,
+  );
+  assert.equal(rows.length, 40);
+  assert.equal(new Set(rows.map(({ nonce }) => nonce)).size, 40);
+  assert.equal(new Set(rows.map(({ key_id }) => key_id)).size, 1);
+  assert.ok(rows.every(({ at }) => at === 0));
+});
+
+test('a node that remembers a key stores nothing under it once it is closed', async () => {
+  await using nodes = await twoNodes();
+  const { one, other, url } = nodes;
+  // Both remember the head, and the key: their next pools go at once.
+  await append(other, request('acme', some(1)));
+  await append(other, request('acme', some(1)));
+  await one.tenantKeys.close('acme');
+  await append(other, request('acme', some(3)));
+  const rows = await raw(
+    url,
+    `SELECT leaf_index, state FROM contents JOIN tenant_keys USING (tenant_id, key_id) ORDER BY leaf_index`,
+  );
+  assert.deepEqual(
+    rows.map(({ state }) => state),
+    ['Closed', 'Closed', 'Open', 'Open', 'Open'],
+  );
+  assert.deepEqual(await one.tenantKeys.destroyUnused('acme'), [], 'there is content under it');
+  assert.equal((await readBy(one)).length, 5);
+});
+
+test('a key without content is destroyed once it is closed, and the log goes on', async () => {
+  await using nodes = await twoNodes();
+  const { one, other, url } = nodes;
+  await append(other, request('acme', some(2)));
+  await one.tenantKeys.close('acme');
+  await raw(url, 'DELETE FROM contents');
+  assert.equal((await one.tenantKeys.destroyUnused('acme')).length, 1);
+  await append(other, request('acme', some(1)));
+  const [, , event] = await other.log.forTenant('acme').events(0, 3, 3);
+  assert.match(soundContent(event).texts[1], new RegExp(CANARY));
+  const [{ left }] = (await raw(
+    url,
+    `SELECT count(*)::int AS left FROM tenant_keys WHERE state = 'Destroyed' AND sealed = ''`,
+  )) as [{ left: number }];
+  assert.equal(left, 2);
+});
+
+test('a node with another keyring does not start', async () => {
+  const url = await server.createDatabase();
+  await using one = await open(url, testRing(1));
+  await one.tenants.ensure('acme', NOW_MS);
+  await assert.rejects(open(url, testRing(2)), /^StartError: the keyring .* is not the one of this store/);
+});
