@@ -101,4 +101,4 @@ async function text(service: Service, path: string): Promise<string> {
 /** Statements from the notice on: few at the signing, then deleting, then what comes behind it. */
 export const PURGE_CUTS: readonly PurgeCut[] = SIZE.isLong
   ? ['Before', 'Behind', ...Array.from({ length: 60 }, (_, i) => 1 + i * 3)]
-  : ['Before', 'Behind', 4, 15, 30, 60];
+  : ['Before', 'Behind', 4, 30];
