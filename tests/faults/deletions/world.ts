@@ -28,6 +28,8 @@ interface KnownEvent {
   /** The fields that are gone for good. */
   readonly gone: Set<string>;
   isErased: boolean;
+  /** It is erased when its last hold ends. */
+  isErasureOwed: boolean;
   /** It was purged before a hold could cover it. */
   isPurged: boolean;
 }
@@ -184,6 +186,7 @@ export class DeletionWorld implements AsyncDisposable {
         sequence,
         gone: new Set(),
         isErased: false,
+        isErasureOwed: false,
         isPurged: false,
       });
     }
@@ -203,6 +206,7 @@ export class DeletionWorld implements AsyncDisposable {
     const event = this.#any(this.#events);
     if (event === undefined) return;
     const field = this.#any(FIELDS)!;
+    await this.#lookAt(event);
     const path = `/api/v1/audit-events/${event.eventId}/redact`;
     const { status, body } = await this.#ask({ path, body: { fields: [field], reason: 'asked for' } });
     if (status === 404) return assert.ok(event.isShortLived && !this.#isHeld(event), JSON.stringify(body));
@@ -226,9 +230,7 @@ export class DeletionWorld implements AsyncDisposable {
         ? range.fromSequence <= event.sequence && event.sequence <= range.toSequence
         : event.person === person && !event.isErased;
     // From the answer on, nothing that it covers goes.
-    for (const event of this.#events)
-      if (event.isShortLived && covers(event) && !event.isPurged)
-        event.isPurged = 'purgedAt' in ((await this.#get(event.eventId)).body as object);
+    for (const event of this.#events) if (covers(event)) await this.#lookAt(event);
     this.#holds.push({ holdId, covers });
   }
 
@@ -253,7 +255,10 @@ export class DeletionWorld implements AsyncDisposable {
       return status === 'Completed' || (held > 0 && heldEvents > 0);
     });
     for (const event of this.#events)
-      if (event.person === person && !this.#isHeld(event)) event.isErased = true;
+      if (event.person === person) {
+        if (this.#isHeld(event)) event.isErasureOwed = true;
+        else event.isErased = true;
+      }
   }
 
   async #look(): Promise<void> {
@@ -270,8 +275,17 @@ export class DeletionWorld implements AsyncDisposable {
     });
   }
 
+  /** What the sweep and what is owed may have done meanwhile, which nothing that is asked for has to wait for. */
+  async #lookAt(event: KnownEvent): Promise<void> {
+    const body = (await this.#get(event.eventId)).body as { purgedAt?: string; actor?: { userId?: string } };
+    if (body.purgedAt !== undefined) event.isPurged ||= event.isShortLived && !this.#isHeld(event);
+    else if (body.actor?.userId === undefined && event.isErasureOwed && !this.#isHeld(event))
+      event.isErased = true;
+  }
+
   /** What is gone stays gone, and what is held stays. */
   async #requireAsKnown(event: KnownEvent): Promise<void> {
+    await this.#lookAt(event);
     const { status, body } = await this.#get(event.eventId);
     assert.equal(status, 200, JSON.stringify(body));
     const seen = body as Record<string, Record<string, unknown> | undefined>;

@@ -8,7 +8,8 @@ import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
 import { openRunningJournal } from '../testing/running-journal.ts';
 
-const { app } = startEventsApp();
+// What is sealed cannot be changed in this way: see storage/sealing.
+const { app } = startEventsApp({}, undefined, { Encryption__Classifications: 'None' });
 const { ask, change, reportsOf, threeOf } = alteredEvents(app);
 
 const CHANGES: Record<string, string> = {

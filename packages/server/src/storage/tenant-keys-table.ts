@@ -14,7 +14,6 @@ export const TENANT_KEYS = {
     Verifier: ['SELECT'],
   },
   key: ['tenant_id', 'key_id'],
-  unique: ['tenant_id, key_id', 'tenant_id, purpose, month'],
   columns: {
     tenant_id: { type: 'text!', evidence: SEALED_FOR },
     key_id: { type: 'text!', evidence: SEALED_FOR },

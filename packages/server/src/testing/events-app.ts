@@ -17,12 +17,13 @@ export interface EventsApp {
 export function startEventsApp(
   overrides: Overrides = {},
   prepare: (started: EventsApp) => Promise<void> = async () => {},
+  settings: Readonly<Record<string, string>> = {},
 ): EventsApp {
   // Nothing of it can be known while a file is loaded: what waited there could not share a process with other files.
   const app = {} as TestApp;
   const started = { app, acme: eventCaller(app) };
   before(async () => {
-    Object.assign(app, await startTestApp({}, { authenticate: believeClearance, ...overrides }));
+    Object.assign(app, await startTestApp(settings, { authenticate: believeClearance, ...overrides }));
     await prepare(started);
   });
   after(() => app[Symbol.asyncDispose]?.());

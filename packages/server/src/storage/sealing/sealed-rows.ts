@@ -3,7 +3,9 @@
 // destroyed opens nowhere from then on, whatever a process remembers.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { Classification } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
+import { CLASSIFICATIONS, classificationIn } from '../rows/classification-column.ts';
 import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
 import { type BoxedContent, type Nonces, openBox, sealBox } from './boxes.ts';
 import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
@@ -98,6 +100,15 @@ export class SealedRows {
       if (isFault) return { ...row, text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message };
       throw error;
     }
+  }
+
+  /** Whether a sealed row is one of MAY_BE_SEEN, which cannot look into it: by its column, or by the value in its text. */
+  mayBeSeen(row: Row, visible: readonly Classification[]): boolean {
+    if (row['key_id'] === null || visible.length === CLASSIFICATIONS.length) return true;
+    const column = readOr(() => classificationIn(row), undefined);
+    if (column !== undefined && visible.includes(column)) return true;
+    const text = readOr(() => Buffer.from(blobOf(this.open(row), 'text1')), undefined);
+    return text !== undefined && visible.some((name) => text.includes(`"classification":"${name}"`));
   }
 
   /**

@@ -44,7 +44,7 @@ export class EvidenceTables {
     { eventId, visible }: Pick<ProofRequest, 'eventId' | 'visible'>,
   ): Promise<StoredEvidence | AlteredEvent | undefined> {
     const [row] = await statements.query(ONE, [tenant, eventIdBytes(eventId), bitsOf(visible)]);
-    if (row === undefined) return undefined;
+    if (row === undefined || !this.#sealed.mayBeSeen(row, visible)) return undefined;
     return soundEvidenceIn(row, await noticesFor(statements, tenant, [row]), this.#checked(), this.#sealed);
   }
 

@@ -38,7 +38,7 @@ const IS_CLASSIFIED = `classification BETWEEN 0 AND ${CLASSIFICATIONS.length - 1
  * column, or by the apparent value in the text. If these differ the event was changed, which must not be withheld from
  * its former readers; so the caller checks each result again.
  */
-export const MAY_BE_SEEN = `($3::integer = ${ALL_CLASSIFICATION_BITS} OR (${IS_CLASSIFIED} AND ($3 >> classification::integer) & 1 = 1) OR ${CLASSIFICATIONS.map(
+export const MAY_BE_SEEN = `($3::integer = ${ALL_CLASSIFICATION_BITS} OR (${IS_CLASSIFIED} AND ($3 >> classification::integer) & 1 = 1) OR key_id IS NOT NULL OR ${CLASSIFICATIONS.map(
   (name, place) =>
     `(($3 >> ${place}) & 1 = 1 AND position('"classification":"${name}"'::bytea in coalesce(text1, '')) > 0)`,
 ).join(' OR ')})`;

@@ -17,7 +17,7 @@ import { numberOf } from '../../rows/columns.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { statesWanted, streamIn } from '../../rows/stream-row.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
-import type { SealedRows } from '../../sealing/sealed-rows.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { type Database, type Row, type Statement, statement, type Value } from '../connection/database.ts';
 import { noticesFor } from './deletions.ts';
 import {
@@ -70,8 +70,10 @@ export class LogTables implements LogReader {
   readonly #database: Database;
   readonly #logOrigin: string;
   readonly #events: StoredEvents;
+  readonly #sealed: SealedRows;
 
-  constructor(database: Database, logOrigin: string, sealed?: SealedRows) {
+  constructor(database: Database, logOrigin: string, sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
     this.#events = new StoredEvents(sealed);
     this.#database = database;
     this.#logOrigin = logOrigin;
@@ -94,7 +96,8 @@ export class LogTables implements LogReader {
     eventId: EventId,
     visible: readonly Classification[],
   ): Promise<StoredEvent | undefined> {
-    const rows = await this.#read(tenant, EVENT, [eventIdBytes(eventId), bitsOf(visible)]);
+    const found = await this.#read(tenant, EVENT, [eventIdBytes(eventId), bitsOf(visible)]);
+    const rows = found.filter((row) => this.#sealed.mayBeSeen(row, visible));
     return this.#events.of(rows, await this.#notices(tenant, rows))[0];
   }
 

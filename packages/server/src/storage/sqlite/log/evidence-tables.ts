@@ -40,7 +40,7 @@ export class EvidenceTables {
     visible: readonly Classification[],
   ): StoredEvidence | AlteredEvent | undefined {
     const row = this.#one.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    if (row === undefined) return undefined;
+    if (row === undefined || !this.#sealed.mayBeSeen(row, visible)) return undefined;
     return soundEvidenceIn(row, this.#noticesOf(tenant, [row]), this.#checked(), this.#sealed);
   }
 

@@ -17,7 +17,7 @@ import { DeletionRows, IS_EVENT, NOTICES_OF_ENTRY } from './deletions.ts';
 import { ExpiredContents } from './expired-contents.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
-import type { SealedRows } from '../../sealing/sealed-rows.ts';
+import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
 import { type Redaction, redactionIn } from '../../rows/redaction-notice.ts';
@@ -50,9 +50,11 @@ export class LogTables {
   readonly #contentCount: StatementSync;
   readonly #deletions: DeletionRows;
   readonly #expired: ExpiredContents;
+  readonly #sealed: SealedRows;
   readonly #stored: StoredEvents;
 
-  constructor(db: DatabaseSync, logOrigin: string, sealed?: SealedRows) {
+  constructor(db: DatabaseSync, logOrigin: string, sealed = new SealedRows(undefined)) {
+    this.#sealed = sealed;
     this.#stored = new StoredEvents(sealed);
     this.#trees = new TreeTables(db, logOrigin);
     this.#tenant = db.prepare('SELECT tenant FROM tenants WHERE tenant_id = ?');
@@ -97,7 +99,8 @@ export class LogTables {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return undefined;
     const row = this.#event.get(eventIdBytes(eventId), tenant, bitsOf(visible));
-    return row === undefined ? undefined : this.#eventsIn(tenant, [row])[0];
+    if (row === undefined || !this.#sealed.mayBeSeen(row, visible)) return undefined;
+    return this.#eventsIn(tenant, [row])[0];
   }
 
   events(
