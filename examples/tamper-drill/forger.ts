@@ -52,8 +52,9 @@ export function addEvent(db: DatabaseSync, index: number): void {
     )
     .run(index, encodeEntry(made), Number(last?.['id']));
   db.prepare(
-    `INSERT INTO contents (id, text1, text2, seeds)
-     SELECT ?, text1, CAST(replace(CAST(text2 AS TEXT), '1200', '9999') AS BLOB), seeds FROM contents WHERE id = ?`,
+    `INSERT INTO contents (id, text1, text2, seeds, expires_at_ms, decision)
+     SELECT ?, text1, CAST(replace(CAST(text2 AS TEXT), '1200', '9999') AS BLOB), seeds, expires_at_ms, decision
+     FROM contents WHERE id = ?`,
   ).run(lastInsertRowid, Number(last?.['id']));
   rechain(db, index);
 }
