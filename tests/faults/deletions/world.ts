@@ -210,7 +210,7 @@ export class DeletionWorld implements AsyncDisposable {
     const path = `/api/v1/audit-events/${event.eventId}/redact`;
     const { status, body } = await this.#ask({ path, body: { fields: [field], reason: 'asked for' } });
     if (status === 404) return assert.ok(event.isShortLived && !this.#isHeld(event), JSON.stringify(body));
-    if (event.gone.has(field) || event.isErased)
+    if (event.gone.has(field) || event.isErased || (status === 422 && event.isErasureOwed))
       return assert.ok(status === 422 || (status === 409 && this.#isHeld(event)), JSON.stringify(body));
     assert.equal(status, this.#isHeld(event) ? 409 : 200, JSON.stringify(body));
     if (status === 200) event.gone.add(field);
