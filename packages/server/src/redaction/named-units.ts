@@ -42,15 +42,16 @@ export function faultsOfFields(fields: readonly string[]): ErrorDetail[] {
 
 /**
  * The units that hold the fields, or which fields are not there. `texts` are those of the stored event, `shown` is the event as
- * this caller sees it.
+ * this caller sees it; what is deleted of it already is withheld from nobody in particular.
  */
 export function namedUnits(
   fields: readonly string[],
   texts: readonly [string, string],
   shown: Shown,
+  deletedPaths: readonly string[] = [],
 ): NamedUnits | readonly ErrorDetail[] {
   const units = unitsIn(texts);
-  const seen = seenOf(shown);
+  const seen = seenOf(shown, deletedPaths);
   const named = new Map<string, string>();
   const missing: ErrorDetail[] = [];
   for (const [i, value] of fields.entries()) {
@@ -99,8 +100,9 @@ function holds({ steps: [field, member] }: NamedUnit, [root, second]: readonly Q
 type Shown = Pick<AuditEvent, 'actor' | 'context' | 'payload' | 'redaction'>;
 
 /** What this caller sees of it; its content, which may be large, is read once for all fields. */
-function seenOf({ actor, context, payload, redaction }: Shown) {
-  const withheld = redaction === undefined || redaction.reason === 'RedactedAtRest' ? [] : redaction.fields;
+function seenOf({ actor, context, payload, redaction }: Shown, deletedPaths: readonly string[]) {
+  const deleted = new Set(deletedPaths.map(fieldOf));
+  const withheld = (redaction?.fields ?? []).filter((field) => !deleted.has(field));
   const event = {
     actor,
     ...(context !== undefined && { context: readWritten(context) }),
