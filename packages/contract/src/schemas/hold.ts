@@ -117,10 +117,15 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
   requestedAt: Instant,
   requestedBy: CallerName,
   completedAt: optional(Instant),
-  matchedEvents: optional(doc(Count, 'Events of the person. Absent until they are counted.')),
-  erasedEvents: optional(doc(Count, 'Those whose fields are gone. Absent until they are counted.')),
+  matchedEvents: optional(
+    doc(
+      Count,
+      'Events of the person. Absent until they are counted, and for readers who do not see every event.',
+    ),
+  ),
+  erasedEvents: optional(doc(Count, 'Those whose fields are gone. Absent as `matchedEvents` is.')),
   heldEvents: optional(
-    doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent until they are counted.'),
+    doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent as `matchedEvents` is.'),
   ),
   noticeId: optional(doc(EventId, 'The notice of the request; each event has its own.')),
   failureReason: optional(Type.String()),

@@ -254,7 +254,7 @@ export const PolicyPreview = object(
 export type RetentionPreview = Static<typeof RetentionPreview>;
 export const RetentionPreview = object(
   'RetentionPreview',
-  'What is purged until an instant, of the events that are stored now.',
+  'What is purged until an instant, of the stored events that the reader sees whole.',
   {
     until: Instant,
     byPolicy: doc(arrayOf(PolicyPreview), 'By the policy that has decided, the most events first.'),

@@ -48,6 +48,22 @@ describe('deletions', () => {
     assert.equal(deletions.count, 2);
   });
 
+  it('of the same units of very many events wait for their notices, which come behind them all', () => {
+    const deletions = new Deletions();
+    const tags = Array.from({ length: 11 }, (_, i) => String(i));
+    const events = 100_000;
+    for (let index = 0; index < events; index++) deletions.deleted(entryAt(index), [...tags]);
+    assert.equal(deletions.unexplained, events);
+    for (let index = 0; index < events; index++) {
+      deletions.notice(redaction(events + 2 * index, index, tags.slice(0, 5)));
+      if (index > 0) deletions.notice(redaction(events + 2 * index + 1, index, tags.slice(3)));
+    }
+    assert.equal(gapAt(deletions), 0);
+    assert.equal(deletions.unexplained, 1);
+    deletions.notice(redaction(3 * events, 0, tags));
+    assert.equal(deletions.explain().length, 2 * events);
+  });
+
   it('of units are explained for one entry, one event id and one tag each', () => {
     const explainedBy = (notice: Notice): number | undefined => {
       const deletions = new Deletions();
@@ -210,8 +226,10 @@ describe('deletions', () => {
 
   it('stop reading when more wait for a notice than memory should hold', () => {
     const deletions = new Deletions();
-    const tags = Array.from({ length: 1000 }, (_, i) => `t${i}`);
-    for (let index = 0; index < 1000; index++) deletions.deleted(entryAt(index), tags);
+    for (let index = 0; index < 999; index++) {
+      const tags = Array.from({ length: 1000 }, (_, i) => `t${index} ${i}`);
+      deletions.deleted(entryAt(index), tags);
+    }
     assert.throws(() => deletions.deleted(entryAt(1000), ['one more']), refusal('MALFORMED'));
   });
 

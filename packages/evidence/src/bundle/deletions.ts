@@ -17,15 +17,24 @@ interface PurgedRange {
 const WAITING_MAX = 1_000_000;
 
 export class Deletions {
+  readonly #waitingMax: number;
   readonly #wholly: IndexRange[] = [];
-  /** Deleted units that wait for a notice: `<leaf index> <event id> <tag>` → leaf index. */
-  readonly #units = new Map<string, number>();
+  /** Deleted units that wait for a notice, by leaf index. */
+  readonly #units = new Map<number, { readonly eventId: string; readonly tags: readonly string[] }>();
+  /** Tags have no salt, so that many events lose the same ones: each list of them is kept once. */
+  readonly #lists = new Map<string, readonly string[]>();
+  #listed = 0;
   readonly #purged: PurgedRange[] = [];
   /** How many events each purge may still explain: it says itself how many it deleted. */
   readonly #countsLeft = new Map<number, number>();
   readonly #explaining = new Set<number>();
   #count = 0;
   #unexplained: number | undefined;
+
+  /** What is kept in a store may wait without limit: an erasure alone may delete more units than a file may. */
+  constructor(waitingMax = WAITING_MAX) {
+    this.#waitingMax = waitingMax;
+  }
 
   /** Events of which something was deleted. */
   get count(): number {
@@ -40,29 +49,44 @@ export class Deletions {
   deleted({ index, eventId }: Entry, what: Deleted): void {
     this.#count++;
     if (what !== true) {
-      for (const tag of what) this.#units.set(`${index} ${eventId} ${tag}`, index);
-      requireRoom(this.#units.size);
+      if (what.length > 0) this.#wait(index, eventId, what);
+      this.#requireRoom(this.#units.size + this.#listed);
       return;
     }
     const last = this.#wholly.at(-1);
     if (last !== undefined && last[1] === index) last[1] = index + 1;
     else this.#wholly.push([index, index + 1]);
-    requireRoom(this.#wholly.length);
+    this.#requireRoom(this.#wholly.length);
   }
 
   notice(notice: Notice): void {
     if (notice.kind === KINDS.purge) this.#purge(notice.index, notice.payload);
     if (notice.kind !== KINDS.redaction) return;
     const { leafIndex, eventId, tags } = notice.payload;
-    for (const tag of tags) {
-      if (this.#units.delete(`${leafIndex} ${eventId} ${tag}`)) this.#explaining.add(notice.index);
-    }
+    const waiting = this.#units.get(leafIndex);
+    if (waiting?.eventId !== eventId) return;
+    const noticed = new Set(tags);
+    const left = waiting.tags.filter((tag) => !noticed.has(tag));
+    if (left.length === waiting.tags.length) return;
+    this.#explaining.add(notice.index);
+    if (left.length === 0) this.#units.delete(leafIndex);
+    else this.#wait(leafIndex, eventId, left);
+  }
+
+  #wait(index: number, eventId: string, tags: readonly string[]): void {
+    if (this.#units.size === 0) this.#lists.clear();
+    if (this.#lists.size === 0) this.#listed = 0;
+    const name = tags.join();
+    if (!this.#lists.has(name)) this.#listed += tags.length;
+    const kept = this.#lists.get(name) ?? tags;
+    this.#lists.set(name, kept);
+    this.#units.set(index, { eventId, tags: kept });
   }
 
   /** The indexes of the notices that explain every deletion; throws at the first one that none explains. */
   explain(): number[] {
     const whole = this.#gapsInRanges();
-    const inPart = new Set(this.#units.values());
+    const inPart = new Set(this.#units.keys());
     this.#unexplained = whole.events + inPart.size;
     const gaps = [whole.first, ...inPart].filter((gap) => gap !== undefined);
     if (gaps.length > 0) {
@@ -79,7 +103,7 @@ export class Deletions {
       const next = this.#wholly[this.#firstRangeEndingAfter(from)];
       if (next !== undefined && next[0] < to) this.#purged.push({ from, to, notice });
     }
-    requireRoom(this.#purged.length);
+    this.#requireRoom(this.#purged.length);
   }
 
   #firstRangeEndingAfter(index: number): number {
@@ -130,9 +154,9 @@ export class Deletions {
     this.#explaining.add(purged.notice);
     return events;
   }
-}
 
-function requireRoom(waiting: number): void {
-  if (waiting <= WAITING_MAX) return;
-  throw new EvidenceError('MALFORMED', `over ${WAITING_MAX} deletions wait for a notice`);
+  #requireRoom(waiting: number): void {
+    if (waiting <= this.#waitingMax) return;
+    throw new EvidenceError('MALFORMED', `over ${this.#waitingMax} deletions wait for a notice`);
+  }
 }

@@ -42,7 +42,7 @@ export class BundleLines<Log extends LogIdentity<unknown>> {
   readonly #withholdContent: boolean;
   readonly #range: CoveredRange<Log>;
   readonly #writer = new BundleWriter(createHash('sha256'));
-  readonly #deletions = new Deletions();
+  readonly #deletions = new Deletions(Infinity);
 
   /** What `store` reads must be of one state. */
   constructor(store: BundleStore<Log>, range: CoveredRange<Log>, withholdContent: boolean) {

@@ -12,6 +12,7 @@ import {
 } from '@tallystick/contract';
 import { KINDS, parseJson } from '@tallystick/evidence';
 import type { Call, Received } from '../call.ts';
+import { seesEverything } from '../policies/sight.ts';
 import type { RecordWrite } from '../records/change.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
@@ -59,16 +60,17 @@ export function createConfirm(parts: ConfirmParts) {
 
 /** Undefined if there is no such operation. */
 export async function operationOf(
-  { tenant }: Call,
+  call: Call,
   operationId: OperationId,
   parts: Pick<ConfirmParts, 'pending' | 'erasures' | 'clock'>,
 ): Promise<BackgroundOperation | undefined> {
-  const pending = await parts.pending.find(tenant!, operationId);
-  const erasure = pending === undefined ? await parts.erasures.find(tenant!, operationId) : undefined;
+  const pending = await parts.pending.find(call.tenant!, operationId);
+  const erasure = pending === undefined ? await parts.erasures.find(call.tenant!, operationId) : undefined;
   const found = pending ?? erasure;
   if (found === undefined || isOver(found, parts)) return undefined;
   const { state, requested, confirmed } = found;
-  const { matched = 0, erased = 0 } = erasure?.counts ?? {};
+  // To others they would tell of events that these do not see.
+  const { matched = 0, erased = 0 } = (seesEverything(call) && erasure?.counts) || {};
   const isDone = state === 'Completed';
   const completedAtMs = erasure?.completedAtMs ?? (isDone ? confirmed?.atMs : undefined);
   return {
@@ -158,14 +160,14 @@ async function confirmErasure(call: Call, erasure: ErasureRecord | undefined, pa
   if (erasure === undefined || (erasure.state !== 'AwaitingConfirmation' && erasure.confirmed === undefined))
     throw notFound();
   requireAnother(call, erasure, parts);
-  if (erasure.state !== 'AwaitingConfirmation') return showErasure(erasure);
+  if (erasure.state !== 'AwaitingConfirmation') return showErasure(erasure, call);
   const next: ErasureRecord = {
     ...erasure,
     version: erasure.version + 1,
     state: 'Pending',
     confirmed: partyOf(call, parts),
   };
-  const body = showErasure(next);
+  const body = showErasure(next, call);
   const once = onceOf(call, call.tenantRecord!, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body));
   const { requestId, correlationId } = call.correlation;
   const result = await parts.change({

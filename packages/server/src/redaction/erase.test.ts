@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkStore } from '../check-store.ts';
-import { filesWith, startRedacting } from '../testing/redacting.ts';
+import { ask as askOf } from '../testing/ask.ts';
+import { policedTenant } from '../testing/policed-tenant.ts';
+import { type AnyBody, filesWith, startRedacting } from '../testing/redacting.ts';
 import { until } from '../testing/until.ts';
 
 const PERSON = 'u-canary-4711';
@@ -58,6 +60,23 @@ test('only the named fields go, and a subject or a field that is none is refused
   const { body: shown } = await ask('GET', `/audit-events/${one}`);
   assert.deepEqual([shown.payload, shown.actor.userId], [{ amount: 1 }, PERSON]);
   assert.equal((await ask('GET', '/erasures/01KE0000000000000000000099')).status, 404);
+});
+
+test('a caller from whom events are withheld is not told how many there are of a person', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const key = await policedTenant(app, 'acme').keyWith({ roles: ['Admin'], clearance: 'Internal' });
+  await sent({ actor: { actorType: 'User', userId: PERSON }, classification: 'Secret' });
+  const request = { subject: { userId: PERSON }, fields: ['payload.nothing'], reason: 'to learn of it' };
+  const { body: made } = await ask('POST', '/erasures', request);
+  const path = `/erasures/${made.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  assert.deepEqual((await ask('GET', path)).body.matchedEvents, 1, 'whoever sees all of it is told');
+  const { body } = await askOf<AnyBody>(app, 'GET', `/api/v1${path}`, { key, tenant: 'acme' });
+  assert.equal(body.status, 'Completed');
+  assert.deepEqual(
+    [body.matchedEvents, body.erasedEvents, body.heldEvents],
+    [undefined, undefined, undefined],
+  );
 });
 
 test('what a hold keeps is counted and left, and how far it came is in the log', async (t) => {

@@ -40,13 +40,13 @@ export function createErase(parts: EraseParts) {
         ({ kind: 'Repeated', body: parseJson(note) as Answer<'erasures.create'>['body'] }) as const,
     },
     async 'erasures.get'(
-      { tenant }: Call,
+      call: Call,
       { erasureId }: InputOf<'erasures.get'>,
     ): Promise<Answer<'erasures.get'>> {
-      const erasure = await parts.erasures.find(tenant!, erasureId);
+      const erasure = await parts.erasures.find(call.tenant!, erasureId);
       if (erasure === undefined)
         throw new AuditError('OPERATION_NOT_FOUND', ERRORS.OPERATION_NOT_FOUND.meaning);
-      return { kind: 'Done', body: showErasure(erasure) };
+      return { kind: 'Done', body: showErasure(erasure, call) };
     },
   };
 }
@@ -69,7 +69,7 @@ async function request(
   parts.telemetry.info('an erasure is asked for', told);
   const body = tenant.fourEyes
     ? ({ operationId: erasureId as string, status: 'AwaitingConfirmation' } as const)
-    : showErasure(erasure);
+    : showErasure(erasure, call);
   const job: ErasureBody = { subject: hashesOf(subject, tenant), correlationId };
   const result = recordsOf(
     await parts.change({

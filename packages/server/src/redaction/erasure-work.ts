@@ -9,6 +9,7 @@ import { readFacts } from '../events/show.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
 import { type Clock, wait } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
+import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader, StoredContent, StoredEvent } from '../streams/log.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
@@ -72,9 +73,15 @@ const FORGOTTEN_EVERY = 10_000;
 const CONFIRMED_EVERY_MS = 2000;
 const HELD_EVERY_MS = 60_000;
 const LOOK_AGAIN_MS = 50;
+/** A tenant that changes its holds without end takes the turn of no other. */
+const PORTION_ATTEMPTS_MAX = 20;
+/** Of erasures that wait for holds. One that is forgotten goes through the log once more. */
+const HELD_KEPT_MAX = 10_000;
 const ATTEMPTS_MAX = 1_000_000;
 
 export function erasureWork(parts: ErasureWorkParts): KindOfWork {
+  /** The holds under which an erasure has left events: until they change, it would leave the same ones. */
+  const heldAsOf = new Map<string, string>();
   return {
     kind: 'Erasure',
     atOnce: 2,
@@ -88,7 +95,16 @@ export function erasureWork(parts: ErasureWorkParts): KindOfWork {
         return isOver ? { status: 'Done' } : later('it is not confirmed yet', CONFIRMED_EVERY_MS);
       }
       if (record.state === 'Completed' || record.state === 'Failed') return { status: 'Done' };
-      return erase(job, record, holding, parts);
+      // Read before the walk: holds that change during it let it go again.
+      const { holdsAsOf, isAltered } = (await parts.tenants.find(job.tenant))!;
+      if (record.counts !== undefined && heldAsOf.get(job.jobId) === holdsAsOf) return waitForHolds(job);
+      heldAsOf.delete(job.jobId);
+      const isOver = await erase(job, record, holding, parts);
+      if (isOver) return { status: 'Done' };
+      if (heldAsOf.size >= HELD_KEPT_MAX) heldAsOf.clear();
+      // Of records that somebody has altered nobody knows the holds, and they may be put right without a change.
+      if (isAltered !== true) heldAsOf.set(job.jobId, holdsAsOf);
+      return waitForHolds(job);
     },
   };
 }
@@ -97,12 +113,18 @@ function later(reason: string, againInMs: number): JobOutcome {
   return { status: 'Failed', reason, againInMs };
 }
 
+/** A hold may last for years, and what waits is no failure: this job ends, and leaves the next one in its place. */
+function waitForHolds({ tenant, jobId, body }: Job): JobOutcome {
+  return { status: 'Done', jobs: [{ tenant, jobId, kind: 'Erasure', body, dueInMs: HELD_EVERY_MS }] };
+}
+
+/** False where holds keep some of the events. */
 async function erase(
   job: Job,
   record: ErasureRecord,
   { signal, progress }: Holding,
   parts: ErasureWorkParts,
-): Promise<JobOutcome> {
+): Promise<boolean> {
   const { tenant } = job;
   const { subject, correlationId } = parseJson(job.body) as ErasureBody;
   const fields = (record.fields ?? ALL_FIELDS).map((field) => {
@@ -114,7 +136,8 @@ async function erase(
   const { firstIndex } = head!;
   let walk = await walkOf(job, record, parts);
   const isFirst = record.counts === undefined;
-  let forgetAt = walk.counts.erased + FORGOTTEN_EVERY;
+  const erasedBefore = walk.counts.erased;
+  let forgetAt = erasedBefore + FORGOTTEN_EVERY;
   let isOlder = false;
   while (walk.next < walk.counts.end) {
     signal.throwIfAborted();
@@ -145,7 +168,7 @@ async function erase(
     await parts.index.forTenant(tenant).forget();
     forgetAt = walk.counts.erased + FORGOTTEN_EVERY;
   }
-  await leaveNoTraces(tenant, parts);
+  if (isFirst || walk.counts.erased > erasedBefore) await leaveNoTraces(tenant, parts);
   return ended(record, walk.counts, isOlder, parts);
 }
 
@@ -184,22 +207,36 @@ interface Portion {
 
 type Present = StoredEvent & { readonly content: StoredContent };
 
+interface Wanted {
+  readonly event: Present;
+  readonly tags: string[];
+}
+
 async function erasePortion(
   events: readonly StoredEvent[],
   { tenant, subject, fields, correlationId, firstIndex }: Erasing,
   signal: AbortSignal,
   parts: ErasureWorkParts,
 ): Promise<Portion> {
-  for (;;) {
+  const pause = pausesBy(parts.clock);
+  for (let attempt = 1; attempt <= PORTION_ATTEMPTS_MAX; attempt++) {
     const tenantRecord = (await parts.tenants.find(tenant))!;
     const isOfSubject = subjectJudge(subject, tenantRecord);
-    const matching = events.filter((event): event is Present => isMatching(event, isOfSubject));
-    const current = matching.filter(({ index }) => index >= firstIndex);
-    const held = current.filter((event) => isHeld(tenantRecord, event));
-    const wanted = current
-      .filter((event) => !held.includes(event))
-      .map((event) => ({ event, tags: [...unitsOfFields(fields, event.content.texts)] }))
-      .filter(({ tags }) => tags.length > 0);
+    const matching: Present[] = [];
+    const held: Present[] = [];
+    const wanted: Wanted[] = [];
+    let isOlder = false;
+    for (const event of events) {
+      await pause();
+      if (!isMatching(event, isOfSubject)) continue;
+      matching.push(event);
+      if (event.index < firstIndex) isOlder = true;
+      else if (isHeld(tenantRecord, event)) held.push(event);
+      else {
+        const tags = [...unitsOfFields(fields, event.content.texts)];
+        if (tags.length > 0) wanted.push({ event, tags });
+      }
+    }
     const isDone = await commitPortion(wanted, { tenant, tenantRecord, correlationId }, signal, parts);
     if (isDone)
       return {
@@ -207,14 +244,15 @@ async function erasePortion(
         erased: wanted.length,
         held: held.length,
         firstHeld: held[0]?.index,
-        isOlder: current.length < matching.length,
+        isOlder,
       };
     // Holds have changed since.
     await wait(parts.clock, LOOK_AGAIN_MS, signal);
   }
+  throw new Error(`the holds of ${tenant} are being changed`);
 }
 
-function isMatching(event: StoredEvent, isOfSubject: ReturnType<typeof subjectJudge>): boolean {
+function isMatching(event: StoredEvent, isOfSubject: ReturnType<typeof subjectJudge>): event is Present {
   const { content, classification, entry } = event;
   if (content === undefined || !('texts' in content) || isNotice(decodeEntry(entry).kind)) return false;
   const facts = readFacts(content.texts, classification);
@@ -223,7 +261,7 @@ function isMatching(event: StoredEvent, isOfSubject: ReturnType<typeof subjectJu
 
 /** False, and nothing is done, where holds have changed. */
 async function commitPortion(
-  wanted: readonly { readonly event: Present; readonly tags: string[] }[],
+  wanted: readonly Wanted[],
   given: { readonly tenant: TenantId; readonly tenantRecord: TenantRecord; readonly correlationId: string },
   signal: AbortSignal,
   parts: ErasureWorkParts,
@@ -253,13 +291,13 @@ async function commitPortion(
   return true;
 }
 
-/** Says in the log how it stands. */
+/** Says in the log how it stands; whether it is over. */
 async function ended(
   record: ErasureRecord,
   counts: ErasureCounts,
   isOlder: boolean,
   parts: ErasureWorkParts,
-): Promise<JobOutcome> {
+): Promise<boolean> {
   const failureReason = isOlder
     ? 'Some events are of a log that ended with a restore; no notice can follow in it, so that they stay.'
     : undefined;
@@ -278,7 +316,7 @@ async function ended(
     } as const;
     await putErasure(next, isOver ? 'ErasureCompleted' : 'ErasureHeld', counts.erased, parts);
   }
-  return isOver ? { status: 'Done' } : later('holds keep some of the events', HELD_EVERY_MS);
+  return isOver;
 }
 
 async function putErasure(

@@ -4,6 +4,8 @@
 
 import type { Erasure, ErasureId, EventId, OperationId, TenantId } from '@tallystick/contract';
 import { KINDS, parseJson } from '@tallystick/evidence';
+import type { Call } from '../call.ts';
+import { seesEverything } from '../policies/sight.ts';
 import type { RecordWrite } from '../records/change.ts';
 import type { RecordContent } from '../records/record-macs.ts';
 import type { StoredRecord } from '../records/records.ts';
@@ -103,7 +105,8 @@ export function pendingIn({ owner, id, version, body }: StoredRecord): PendingRe
   return { ...read, operationId: id, tenantId: owner, version };
 }
 
-export function showErasure(erasure: ErasureRecord): Erasure {
+/** With counts for a reader from whom nothing is withheld: to others they would tell of events that these do not see. */
+export function showErasure(erasure: ErasureRecord, reader: Pick<Call, 'caller' | 'tenantRecord'>): Erasure {
   const { erasureId, state, requested, counts, noticeId, completedAtMs, failureReason } = erasure;
   return {
     erasureId,
@@ -111,11 +114,12 @@ export function showErasure(erasure: ErasureRecord): Erasure {
     requestedAt: instant(requested.atMs),
     requestedBy: requested.name,
     ...(completedAtMs !== undefined && { completedAt: instant(completedAtMs) }),
-    ...(counts !== undefined && {
-      matchedEvents: counts.matched,
-      erasedEvents: counts.erased,
-      heldEvents: counts.held,
-    }),
+    ...(counts !== undefined &&
+      seesEverything(reader) && {
+        matchedEvents: counts.matched,
+        erasedEvents: counts.erased,
+        heldEvents: counts.held,
+      }),
     noticeId,
     ...(failureReason !== undefined && { failureReason }),
   };

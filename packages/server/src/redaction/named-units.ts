@@ -42,19 +42,21 @@ export function faultsOfFields(fields: readonly string[]): ErrorDetail[] {
 
 /**
  * The units that hold the fields, or which fields are not there. `texts` are those of the stored event, `shown` is the event as
- * this caller sees it.
+ * this caller sees it; what is deleted of it already is withheld from nobody in particular.
  */
 export function namedUnits(
   fields: readonly string[],
   texts: readonly [string, string],
-  shown: Pick<AuditEvent, 'actor' | 'context' | 'payload' | 'redaction'>,
+  shown: Shown,
+  deletedPaths: readonly string[] = [],
 ): NamedUnits | readonly ErrorDetail[] {
   const units = unitsIn(texts);
+  const seen = seenOf(shown, deletedPaths);
   const named = new Map<string, string>();
   const missing: ErrorDetail[] = [];
   for (const [i, value] of fields.entries()) {
     const steps = redactableField(value) as readonly QueryStep[];
-    const held = isShown(steps, shown) ? units.filter(({ path }) => holds(path, steps)) : [];
+    const held = isShown(steps, seen) ? units.filter((unit) => holds(unit, steps)) : [];
     if (held.length === 0) missing.push({ field: `fields[${i}]`, issue: 'is not in the event', value });
     for (const { path, tag } of held) named.set(fieldOf(path), tag);
   }
@@ -68,39 +70,50 @@ export function unitsOfFields(
   fields: readonly (readonly QueryStep[])[],
   texts: readonly [string, string],
 ): readonly string[] {
-  const held = unitsIn(texts).filter(({ path }) => fields.some((steps) => holds(path, steps)));
+  const held = unitsIn(texts).filter((unit) => fields.some((steps) => holds(unit, steps)));
   return held.map(({ tag }) => tag);
 }
 
-function unitsIn(texts: readonly [string, string]): { readonly path: string; readonly tag: string }[] {
+interface NamedUnit {
+  /** A JSON pointer. */
+  readonly path: string;
+  /** Its steps. */
+  readonly steps: readonly string[];
+  readonly tag: string;
+}
+
+function unitsIn(texts: readonly [string, string]): NamedUnit[] {
   return texts.flatMap((text, i) =>
-    splitGroup(Buffer.from(text), (i + 1) as Group).units.map(({ path, tag }) => ({
-      path,
-      tag: toBase64(tag.bytes),
-    })),
+    splitGroup(Buffer.from(text), (i + 1) as Group).units.map(({ path, tag }) => {
+      const [, ...steps] = path.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+      return { path, steps, tag: toBase64(tag.bytes) };
+    }),
   );
 }
 
-/** Whether a unit is, holds or is held by what the steps lead to. Its path is a JSON pointer. */
-function holds(path: string, [root, second]: readonly QueryStep[]): boolean {
-  const [, field, member] = path.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+/** Whether a unit is, holds or is held by what the steps lead to. */
+function holds({ steps: [field, member] }: NamedUnit, [root, second]: readonly QueryStep[]): boolean {
   if (field !== root) return false;
   return second === undefined || member === undefined || member === second;
 }
 
-/** Whether it is there, and this caller sees it. */
-function isShown(
-  steps: readonly QueryStep[],
-  { actor, context, payload, redaction }: Pick<AuditEvent, 'actor' | 'context' | 'payload' | 'redaction'>,
-): boolean {
-  const [root] = steps;
-  const withheld = redaction === undefined || redaction.reason === 'RedactedAtRest' ? [] : redaction.fields;
-  if (withheld.some((field) => field === root || field.startsWith(`${String(root)}.`))) return false;
+type Shown = Pick<AuditEvent, 'actor' | 'context' | 'payload' | 'redaction'>;
+
+/** What this caller sees of it; its content, which may be large, is read once for all fields. */
+function seenOf({ actor, context, payload, redaction }: Shown, deletedPaths: readonly string[]) {
+  const deleted = new Set(deletedPaths.map(fieldOf));
+  const withheld = (redaction?.fields ?? []).filter((field) => !deleted.has(field));
   const event = {
     actor,
     ...(context !== undefined && { context: readWritten(context) }),
     ...(payload !== undefined && { payload: readWritten(payload) }),
   };
+  return { withheld, event };
+}
+
+function isShown(steps: readonly QueryStep[], { withheld, event }: ReturnType<typeof seenOf>): boolean {
+  const [root] = steps;
+  if (withheld.some((field) => field === root || field.startsWith(`${String(root)}.`))) return false;
   let isThere = false;
   placesAt(event, steps, [], () => (isThere = true));
   return isThere;

@@ -122,7 +122,7 @@ export async function redactableIn(
   const { content } = stored;
   if (!('event' in shown) || shown.event.kind === 'Notice') throw notFound();
   assert(content !== undefined && 'texts' in content, 'what is shown is there');
-  const units = namedUnits(fields, content.texts, shown.event);
+  const units = namedUnits(fields, content.texts, shown.event, content.deletedPaths);
   if (!('tags' in units)) throw invalid(units);
   const current = await parts.publishedOf(call);
   if (stored.index < current.firstIndex) {

@@ -1,5 +1,7 @@
 // What would be purged until an instant: how many events, by the policy that has decided about them. It reads only when content
-// expires and what has decided, portion by portion; what is stored is read only where holds are to be asked.
+// expires and what has decided, portion by portion; what is stored is read only where holds are to be asked, or where the reader does
+// not see everything. What such a reader does not see whole is not counted: the figures would tell that it is there, and by the
+// conditions of the policy what is in it.
 
 import {
   type Answer,
@@ -10,9 +12,11 @@ import {
   type TenantId,
 } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import { factsOf } from '../events/show.ts';
+import { seesEverything, sightOf } from '../policies/sight.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { pausesBy } from '../runtime/pause.ts';
-import type { LogReader } from '../streams/log.ts';
+import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { EXPIRY_SPAN, type IndexSpan, type RemovalStore } from '../streams/removal/removal.ts';
 import { withoutDeletions } from '../streams/removal/without-deletions.ts';
 import type { TreesWith } from '../streams/tree.ts';
@@ -44,10 +48,11 @@ async function preview(
   const counts = new Map<PolicyId | undefined, PolicyPreview>();
   let heldEvents = 0;
   const pause = pausesBy(parts.clock);
+  const counting = { ...parts, isCounted: seesEverything(call) ? undefined : seenWholeBy(call) };
   const span = tenantRecord && (await parts.removal.expirySpan(tenant!, untilMs));
   for await (const portion of span ? leftOf(tenant!, span, parts) : []) {
     deadline.throwIfPassed();
-    const gathered = await gatherRemovable(tenantRecord!, portion, untilMs, parts, () => {
+    const gathered = await gatherRemovable(tenantRecord!, portion, untilMs, counting, () => {
       deadline.throwIfPassed();
       return pause();
     });
@@ -63,6 +68,17 @@ async function preview(
   }
   const byPolicy = [...counts.values()].sort((a, b) => b.events - a.events);
   return { kind: 'Done', body: { until: instant(untilMs), byPolicy, heldEvents } };
+}
+
+function seenWholeBy(call: Call): (event: StoredEvent) => boolean {
+  const sight = sightOf(call);
+  return (event) => {
+    const known = factsOf(event);
+    if (known === undefined) return false;
+    const seen = { kind: 'Event', classification: event.classification, facts: () => known } as const;
+    const { extent, withheldFields } = sight.judge(seen);
+    return extent === 'Whole' && withheldFields.length === 0;
+  };
 }
 
 /** In portions. What a notice names already is purged, though its content may still be there. */

@@ -55,6 +55,8 @@ const ATTEMPTS_MAX = 5;
 const COUNTED = 50_000;
 /** Records that are kept are compared with the store this often. */
 const AFTER_CHANGE_MS = 100;
+/** A tenant that changes its holds without end takes the turn of no other; what is left is for a later sweep. */
+const HOLD_CHANGES_MAX = 20;
 /** Between two steps that give space back: others commit meanwhile. */
 const RECLAIM_PAUSE_MS = 5;
 
@@ -145,6 +147,7 @@ async function purgeSpan(
   const stop = () => deadline.pass(signal.reason as Error);
   signal.addEventListener('abort', stop);
   let notices = 0;
+  let changes = 0;
   try {
     for (let from = firstIndex; from < endIndex; ) {
       signal.throwIfAborted();
@@ -162,8 +165,9 @@ async function purgeSpan(
       );
       const removed = await removeAll(tenant, removable, { holdsAsOf, deadline }, parts);
       notices += removed.reduce((sum, { noticeIndexes }) => sum + noticeIndexes.length, 0);
-      if (removed.some(({ holdsChanged }) => holdsChanged)) await wait(parts.clock, AFTER_CHANGE_MS, signal);
-      else from = nextIndex;
+      if (!removed.some(({ holdsChanged }) => holdsChanged)) from = nextIndex;
+      else if (++changes > HOLD_CHANGES_MAX) break;
+      else await wait(parts.clock, AFTER_CHANGE_MS, signal);
     }
     return notices;
   } finally {

@@ -34,6 +34,8 @@ export interface Gathered {
 export interface RemovableParts {
   readonly removal: Pick<RemovalStore, 'expired'>;
   readonly log: LogReader;
+  /** Others are neither removable nor held. Undefined: all are counted. */
+  readonly isCounted?: ((event: StoredEvent) => boolean) | undefined;
 }
 
 /** As many as one commit of notices is for; a span of one log needs few bytes in a notice. */
@@ -47,19 +49,22 @@ export async function gatherRemovable(
   tenant: TenantRecord,
   { firstIndex, endIndex }: IndexSpan,
   untilMs: number,
-  { removal, log }: RemovableParts,
+  parts: RemovableParts,
   pause: () => Promise<void> | undefined,
 ): Promise<Gathered> {
+  const { removal, isCounted } = parts;
   const judge = holdsOn(tenant);
   const byPolicy = new Map<string, Removable>();
   let [events, spans, heldEvents, from] = [0, 0, 0, firstIndex];
   while (from < endIndex && events < EVENTS_MAX && spans < SPANS_MAX) {
     const end = Math.min(endIndex, from + EXPIRY_SPAN);
     for (const run of await removal.expired(tenant.tenantId, { firstIndex: from, endIndex: end }, untilMs)) {
-      const free = judge.isEmpty ? [run] : await freeOf(tenant, run, judge, log);
-      const freeEvents = free.reduce((sum, each) => sum + each.endIndex - each.firstIndex, 0);
-      heldEvents += run.endIndex - run.firstIndex - freeEvents;
-      events += freeEvents;
+      const isFree = judge.isEmpty && isCounted === undefined;
+      const { free, held } = isFree
+        ? { free: [run], held: 0 }
+        : await freeOf(tenant, run, judge, parts, pause);
+      heldEvents += held;
+      events += free.reduce((sum, each) => sum + each.endIndex - each.firstIndex, 0);
       for (const span of free) spans += Number(add(byPolicy, run, span));
       await pause();
     }
@@ -84,22 +89,30 @@ async function freeOf(
   { tenantId }: TenantRecord,
   { firstIndex, endIndex }: IndexSpan,
   judge: HoldJudge,
-  log: LogReader,
-): Promise<IndexSpan[]> {
+  { log, isCounted }: RemovableParts,
+  pause: () => Promise<void> | undefined,
+): Promise<{ readonly free: readonly IndexSpan[]; readonly held: number }> {
   const free: IndexSpan[] = [];
+  let held = 0;
   for (let from = firstIndex; from < endIndex; ) {
     const read = { bytesMax: READ_BYTES };
     const events = await log.forTenant(tenantId).events(from, endIndex, READ_AT_ONCE, read);
     if (events.length === 0) throw new Error(`the log of ${tenantId} has no entry ${from}`);
     for (const event of events) {
-      if (isHeld(event, judge)) continue;
+      // One event may be large, and the conditions of all holds are asked about it.
+      await pause();
+      if (isCounted?.(event) === false) continue;
+      if (!judge.isEmpty && isHeld(event, judge)) {
+        held++;
+        continue;
+      }
       const last = free.at(-1);
       const begins = last?.endIndex === event.index ? free.pop()!.firstIndex : event.index;
       free.push({ firstIndex: begins, endIndex: event.index + 1 });
     }
     from = events.at(-1)!.index + 1;
   }
-  return free;
+  return { free, held };
 }
 
 function isHeld({ index, content, classification }: StoredEvent, judge: HoldJudge): boolean {

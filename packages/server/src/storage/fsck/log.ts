@@ -90,7 +90,7 @@ export class LogCheck<Tenant> {
   readonly #walk: EntryWalk;
   readonly #notes: NoteReader;
   readonly #range = new CompactRange();
-  readonly #deletions = new Deletions();
+  readonly #deletions = new Deletions(Infinity);
   readonly #purged = new PurgedSubtrees();
   readonly #checkpoints: ReadAhead<CheckpointRow>;
   /** The hashes of the tiles that the lot completes, by level and index. */

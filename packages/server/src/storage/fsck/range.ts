@@ -77,7 +77,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   readonly #request: RangeOf;
   readonly #keys: readonly TrustedKey[] | undefined;
   readonly #resources = new WalkResources(ALL_CHECKS);
-  #deletions = new Deletions();
+  #deletions = new Deletions(Infinity);
   /** The current log; a range may continue into the next one, if the tenant continued after a restore. */
   #log: Log | undefined;
   /** In the tenant's sequence. */
@@ -117,7 +117,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
       const next = yield* awaited(this.#store.nextBegin(log));
       const end = Math.min(endIndex, next ?? endIndex);
       this.#log = log;
-      this.#deletions = new Deletions();
+      this.#deletions = new Deletions(Infinity);
       yield* this.#part(log, from, end);
       from = end;
     }

@@ -1,0 +1,53 @@
+// An erasure that waits for holds costs nothing until they change, and never runs out of attempts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Job } from '../work/jobs.ts';
+import type { ErasureRecord } from './erasure.ts';
+import { erasureWork, type ErasureWorkParts } from './erasure-work.ts';
+
+const TENANT = 'acme';
+const JOB = {
+  tenant: TENANT,
+  jobId: '01KE0000000000000000000042',
+  kind: 'Erasure',
+  body: JSON.stringify({ subject: { userId: 'x' }, correlationId: 'c' }),
+} as Job;
+const RECORD = {
+  erasureId: JOB.jobId,
+  tenantId: TENANT,
+  version: 2,
+  state: 'Processing',
+  counts: { matched: 1, erased: 0, held: 1, firstHeld: 0, end: 10 },
+} as unknown as ErasureRecord;
+
+test('a log is not read again while the same holds keep the events', async () => {
+  let [reads, forgotten, holdsAsOf, isAltered] = [0, 0, '1', true];
+  const parts = {
+    erasures: { find: async () => RECORD },
+    tenants: { find: async () => ({ holdsAsOf, isAltered }) },
+    trees: { forTenant: () => ({ head: async () => ({ firstIndex: 0 }) }) },
+    log: { forTenant: () => ({ events: async () => (reads++, []) }) },
+    index: { forTenant: () => ({ forget: async () => void forgotten++ }) },
+    removal: { eraseTraces: async () => void forgotten++ },
+    change: async () => ({ status: 'Done', records: [] }),
+    clock: { now: () => 0, monotonicNs: () => 0 },
+    nextId: () => '01KE0000000000000000000043',
+    uuid: () => '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
+  };
+  const work = erasureWork(parts as unknown as ErasureWorkParts);
+  const run = (progress?: string) =>
+    work.handle({ ...JOB, progress }, { signal: new AbortController().signal, progress: () => {} });
+  const next = { tenant: TENANT, jobId: JOB.jobId, kind: 'Erasure', body: JOB.body, dueInMs: 60_000 };
+  // This walk was saved at its end, and has left one.
+  const saved = JSON.stringify({ version: 2, next: 10, counts: RECORD.counts });
+  assert.deepEqual(await run(saved), { status: 'Done', jobs: [next] }, 'no failed attempt');
+  isAltered = false;
+  assert.deepEqual(await run(saved), { status: 'Done', jobs: [next] });
+  assert.deepEqual(await run(), { status: 'Done', jobs: [next] }, 'it does not begin again');
+  assert.deepEqual([reads, forgotten], [0, 0]);
+  holdsAsOf = '2';
+  // The log of the test has nothing that is still held.
+  assert.deepEqual(await run(), { status: 'Done' });
+  assert.deepEqual([reads, forgotten], [1, 0]);
+});
