@@ -78,7 +78,7 @@ function linesOf(answer: RedactionReceipt | Erasure | AwaitingConfirmation): str
 function erasureLines(erasure: Erasure): string[] {
   const { erasureId, status, matchedEvents, erasedEvents, heldEvents = 0, noticeId, failureReason } = erasure;
   const lines = [`erasure ${erasureId}: ${status}, under notice ${noticeId ?? '-'}`];
-  if (matchedEvents !== undefined) lines.push(`${erasedEvents ?? 0} of ${matchedEvents} events erased`);
+  if (matchedEvents !== undefined) lines.push(`${erasedEvents} of ${matchedEvents} events erased`);
   if (heldEvents > 0) lines.push(`${heldEvents} are kept by legal holds, and are erased when these end`);
   if (failureReason !== undefined) lines.push(failureReason);
   return lines;

@@ -118,7 +118,7 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
   requestedBy: CallerName,
   completedAt: optional(Instant),
   matchedEvents: optional(doc(Count, 'Events of the person. Absent until they are counted.')),
-  erasedEvents: optional(doc(Count, 'Those whose fields are gone. Absent until they are counted.')),
+  erasedEvents: doc(Count, 'Those whose fields are gone. 0 until they are counted.'),
   heldEvents: optional(
     doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent until they are counted.'),
   ),

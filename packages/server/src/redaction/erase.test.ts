@@ -17,7 +17,7 @@ test('an erasure takes what is stored about a person, says how much, and names n
   const other = await sent({ actor: { actorType: 'User', userId: 'u-2' }, payload: { note: 'stays' } });
   const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
   assert.equal(made.status, 202, made.text);
-  assert.equal(made.body.matchedEvents, undefined, 'not counted yet');
+  assert.deepEqual([made.body.matchedEvents, made.body.erasedEvents], [undefined, 0], 'not counted yet');
   const path = `/erasures/${made.body.erasureId}`;
   await until(async () => (await ask('GET', path)).body.status === 'Completed');
   const { body: erasure, text } = await ask('GET', path);
@@ -85,6 +85,7 @@ test('where the tenant wants four eyes, another caller confirms, and once is eno
   const asked = await ask('POST', `/audit-events/${one}/redact`, request);
   assert.deepEqual([asked.status, asked.body.status], [202, 'AwaitingConfirmation'], asked.text);
   const { operationId } = asked.body;
+  assert.equal(asked.headers.get('Location'), `/api/v1/admin/operations/${operationId}`);
   assert.equal((await ask('GET', `/audit-events/${one}`)).body.redaction, undefined);
   const { body: operation } = await ask('GET', `/admin/operations/${operationId}`);
   assert.deepEqual([operation.kind, operation.status], ['Redaction', 'AwaitingConfirmation']);
@@ -100,6 +101,7 @@ test('where the tenant wants four eyes, another caller confirms, and once is eno
   assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'OPERATION_NOT_FOUND']);
   const erasure = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'x' });
   assert.equal(erasure.body.status, 'AwaitingConfirmation', erasure.text);
+  assert.equal(erasure.headers.get('Location'), `/api/v1/erasures/${erasure.body.operationId}`);
   assert.equal((await ask('GET', `/audit-events/${two}`)).body.actor.userId, PERSON);
   const started = await other('POST', `/admin/operations/${erasure.body.operationId}/confirm`);
   assert.equal(started.status, 200, started.text);

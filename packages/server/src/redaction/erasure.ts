@@ -111,11 +111,9 @@ export function showErasure(erasure: ErasureRecord): Erasure {
     requestedAt: instant(requested.atMs),
     requestedBy: requested.name,
     ...(completedAtMs !== undefined && { completedAt: instant(completedAtMs) }),
-    ...(counts !== undefined && {
-      matchedEvents: counts.matched,
-      erasedEvents: counts.erased,
-      heldEvents: counts.held,
-    }),
+    ...(counts !== undefined && { matchedEvents: counts.matched }),
+    erasedEvents: counts?.erased ?? 0,
+    ...(counts !== undefined && { heldEvents: counts.held }),
     noticeId,
     ...(failureReason !== undefined && { failureReason }),
   };
