@@ -61,15 +61,15 @@ async function redact(eventId: string, options: RedactOptions): Promise<void> {
 
 export async function writeAnswer(
   answer: RedactionReceipt | Erasure | AwaitingConfirmation,
-  { json }: JsonOption,
+  { json, tenant }: JsonOption & Pick<ServiceOptions, 'tenant'>,
   out: LineOutput,
 ): Promise<void> {
-  await out.write(json ? jsonLines(answer) : linesOf(answer).map(printable));
+  await out.write(json ? jsonLines(answer) : linesOf(answer, tenant).map(printable));
 }
 
-function linesOf(answer: RedactionReceipt | Erasure | AwaitingConfirmation): string[] {
+function linesOf(answer: RedactionReceipt | Erasure | AwaitingConfirmation, tenant: string): string[] {
   if ('operationId' in answer)
-    return [`waits for another caller: tallystick confirm ${answer.operationId} --tenant <tenant>`];
+    return [`waits for another caller: tallystick confirm ${answer.operationId} --tenant ${tenant}`];
   if ('erasureId' in answer) return erasureLines(answer);
   const { fields, eventId, noticeId } = answer;
   return [`removed ${fields.join(', ')} of ${eventId}, under notice ${noticeId}`];
