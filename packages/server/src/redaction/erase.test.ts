@@ -1,8 +1,11 @@
 // Erasures of a person, and four eyes, through the whole service on the real store.
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { checkStore } from '../check-store.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { filesWith, startRedacting } from '../testing/redacting.ts';
 import { until } from '../testing/until.ts';
 
@@ -73,6 +76,52 @@ test('what a hold keeps is counted and left, and how far it came is in the log',
   assert.deepEqual([erasure.status, erasure.matchedEvents, erasure.erasedEvents], ['Processing', 2, 1]);
   assert.equal((await ask('GET', `/audit-events/${free}`)).body.actor.userId, undefined);
   assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, PERSON);
+});
+
+test('what a hold has kept through several looks is erased once it ends', async (t) => {
+  let passedMs = 0;
+  const clock: Clock = {
+    ...systemClock,
+    now: () => systemClock.now() + passedMs,
+    monotonicNs: () => systemClock.monotonicNs() + passedMs * 1e6,
+  };
+  const { app, ask, sent } = await startRedacting(t, { clock });
+  const held = await sent({ actor: { actorType: 'User', userId: PERSON } });
+  const hold = await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' });
+  const { holdId } = hold.body as unknown as { readonly holdId: string };
+  const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  const path = `/erasures/${made.body.erasureId}`;
+  const work = new DatabaseSync(join(app.dataDirectory, 'work.db'), { readOnly: true });
+  t.after(async () => work.close());
+  const looks = work.prepare("SELECT attempts FROM jobs WHERE kind = 'Erasure' AND state <> 'Held'");
+  for (let look = 1; look <= 3; look++) {
+    await until(() => Promise.resolve(Number(looks.get()?.['attempts']) >= look));
+    assert.equal((await ask('GET', path)).body.heldEvents, 1);
+    passedMs += 61_000;
+  }
+  assert.equal((await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' })).status, 200);
+  passedMs += 61_000;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  const { body: erasure } = await ask('GET', path);
+  assert.deepEqual([erasure.matchedEvents, erasure.erasedEvents, erasure.heldEvents], [1, 1, 0]);
+  assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, undefined);
+});
+
+test('an erasure before which there is no event completes, and no attempt fails', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const first = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  await sent({ actor: { actorType: 'User', userId: PERSON } });
+  const second = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked again' });
+  for (const [made, matched] of [
+    [first, 0],
+    [second, 1],
+  ] as const) {
+    const path = `/erasures/${made.body.erasureId}`;
+    await until(async () => (await ask('GET', path)).body.status === 'Completed');
+    assert.equal((await ask('GET', path)).body.matchedEvents, matched);
+  }
+  const failed = app.lines.filter(({ message }) => message === 'a job has failed');
+  assert.deepEqual(failed, []);
 });
 
 test('where the tenant wants four eyes, another caller confirms, and once is enough', async (t) => {

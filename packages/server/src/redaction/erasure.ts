@@ -25,7 +25,7 @@ export interface ErasureCounts {
   readonly erased: number;
   readonly held: number;
   /** In the tenant's sequence: the first event that a hold keeps, and the end of what is looked through. */
-  readonly firstHeld: number | undefined;
+  readonly firstHeld: number | null;
   readonly end: number;
 }
 
