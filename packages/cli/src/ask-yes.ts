@@ -11,7 +11,7 @@ export interface YesOption {
 export async function isAgreed(question: string, { yes }: YesOption): Promise<boolean> {
   if (yes) return true;
   if (!process.stdin.isTTY) {
-    throw new CannotRun('there is no terminal to ask on: look at what is shown, then give --yes');
+    throw new CannotRun('there is no terminal to ask on: if it is what you want, give --yes');
   }
   const asking = createInterface({ input: process.stdin, output: process.stdout });
   // Ctrl-C and Ctrl-D reject the question, the end of the input only closes it: none of them is a yes.

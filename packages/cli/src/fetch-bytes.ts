@@ -17,7 +17,7 @@ export interface FetchOptions {
   readonly advice: Readonly<Partial<Record<number, string>>>;
   /** Sent as JSON, if there is one. */
   readonly body?: unknown;
-  /** What a body is sent by; POST, if nothing is said. */
+  /** If nothing is said: POST where there is a body, and GET where there is none. */
   readonly method?: 'POST' | 'PUT';
   /** Beside those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -96,13 +96,14 @@ export function textOf(bytes: Uint8Array, what: string): string {
   }
 }
 
-function requestOf({ apiKey, tenant, body, method = 'POST', headers }: FetchOptions): RequestInit {
+function requestOf({ apiKey, tenant, body, method, headers }: FetchOptions): RequestInit {
   // `fetch` would show a mistyped key in its error about the header.
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw new CannotRun('the API key has a character that no key has');
   }
   return {
-    ...(body === undefined ? {} : { method, body: JSON.stringify(body) }),
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
     headers: {
       // What is counted is what was sent.
       'accept-encoding': 'identity',

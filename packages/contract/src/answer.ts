@@ -24,6 +24,8 @@ export interface AnswerFacts {
   readonly etag?: string;
   /** How far the projection that answered is behind the log. */
   readonly projectionLagMs?: number;
+  /** Of an erasure that the body names as an operation. */
+  readonly erasureId?: string;
   /** The text of `Content-Range`, where only a part of the bytes is sent. */
   readonly contentRange?: string;
 }
@@ -31,6 +33,7 @@ export interface AnswerFacts {
 export const ANSWER_FACTS = [
   'etag',
   'projectionLagMs',
+  'erasureId',
   'contentRange',
 ] as const satisfies (keyof AnswerFacts)[];
 

@@ -49,6 +49,25 @@ test('fields of an event are removed, and the command says under which notice', 
   assert.deepEqual([again.code, /is not in the event/.test(again.stderr)], [1, true], again.stderr);
 });
 
+test('where the tenant wants four eyes, the command says how another caller confirms', async () => {
+  const eventId = await sent('eyes');
+  const headers = { 'Content-Type': 'application/json', 'X-API-Key': apiKey, 'X-Tenant-Id': 'eyes' };
+  const init = { method: 'PUT', headers, body: JSON.stringify({ fourEyes: true }) };
+  assert.equal((await fetch(`${service.url}/api/v1/admin/tenants/eyes`, init)).status, 200);
+  const asked = await command('eyes', 'redact', eventId, '--reason', 'x', '--field', 'payload.iban', '--yes');
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.match(asked.stdout, /^waits for another caller: tallystick confirm [0-9A-Z]{26} --tenant eyes\n$/);
+  const operationId = asked.stdout.split(' ')[6]!;
+  const own = await command('eyes', 'confirm', operationId);
+  assert.deepEqual([own.code, /another caller/.test(own.stderr)], [1, true], own.stderr);
+  const key = { method: 'POST', headers, body: JSON.stringify({ name: 'second', roles: ['Admin'] }) };
+  const made = await fetch(`${service.url}/api/v1/admin/api-keys`, key);
+  const { key: second } = (await made.json()) as { key: string };
+  const confirmed = await command('eyes', 'confirm', operationId, '--api-key', second);
+  assert.equal(confirmed.code, 0, confirmed.stderr);
+  assert.match(confirmed.stdout, new RegExp(`^removed payload.iban of ${eventId}, under notice `));
+});
+
 test('what is stored about a person is erased, and the command waits until it is', async () => {
   for (let i = 0; i < 3; i++) await sent('people');
   const nobody = await command('people', 'erase', '--reason', 'x', '--yes');

@@ -61,15 +61,15 @@ async function redact(eventId: string, options: RedactOptions): Promise<void> {
 
 export async function writeAnswer(
   answer: RedactionReceipt | Erasure | AwaitingConfirmation,
-  { json }: JsonOption,
+  { json, tenant }: JsonOption & Pick<ServiceOptions, 'tenant'>,
   out: LineOutput,
 ): Promise<void> {
-  await out.write(json ? jsonLines(answer) : linesOf(answer).map(printable));
+  await out.write(json ? jsonLines(answer) : linesOf(answer, tenant).map(printable));
 }
 
-function linesOf(answer: RedactionReceipt | Erasure | AwaitingConfirmation): string[] {
+function linesOf(answer: RedactionReceipt | Erasure | AwaitingConfirmation, tenant: string): string[] {
   if ('operationId' in answer)
-    return [`waits for another caller: tallystick confirm ${answer.operationId} --tenant <tenant>`];
+    return [`waits for another caller: tallystick confirm ${answer.operationId} --tenant ${tenant}`];
   if ('erasureId' in answer) return erasureLines(answer);
   const { fields, eventId, noticeId } = answer;
   return [`removed ${fields.join(', ')} of ${eventId}, under notice ${noticeId}`];
@@ -78,7 +78,7 @@ function linesOf(answer: RedactionReceipt | Erasure | AwaitingConfirmation): str
 function erasureLines(erasure: Erasure): string[] {
   const { erasureId, status, matchedEvents, erasedEvents, heldEvents = 0, noticeId, failureReason } = erasure;
   const lines = [`erasure ${erasureId}: ${status}, under notice ${noticeId ?? '-'}`];
-  if (matchedEvents !== undefined) lines.push(`${erasedEvents ?? 0} of ${matchedEvents} events erased`);
+  if (matchedEvents !== undefined) lines.push(`${erasedEvents} of ${matchedEvents} events erased`);
   if (heldEvents > 0) lines.push(`${heldEvents} are kept by legal holds, and are erased when these end`);
   if (failureReason !== undefined) lines.push(failureReason);
   return lines;

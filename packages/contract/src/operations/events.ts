@@ -198,7 +198,13 @@ export const EVENT_OPERATIONS = [
       Accepted: 'Another caller must confirm it: the tenant wants four eyes.',
     },
     errors: ['LEGAL_HOLD_ACTIVE'],
-    rest: { method: 'POST', path: '/audit-events/{eventId}/redact', body: 'redaction' },
+    rest: {
+      method: 'POST',
+      path: '/audit-events/{eventId}/redact',
+      body: 'redaction',
+      // Where it waits for another caller: a receipt names no operation.
+      answerHeaders: { Location: '/admin/operations/{operationId}' },
+    },
   }),
   operation({
     name: 'erasures.create',

@@ -123,7 +123,12 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
       'Events of the person. Absent until they are counted, and for readers who do not see every event.',
     ),
   ),
-  erasedEvents: optional(doc(Count, 'Those whose fields are gone. Absent as `matchedEvents` is.')),
+  erasedEvents: optional(
+    doc(
+      Count,
+      'Those whose fields are gone; 0 until they are counted. Absent for readers who do not see every event.',
+    ),
+  ),
   heldEvents: optional(
     doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent as `matchedEvents` is.'),
   ),

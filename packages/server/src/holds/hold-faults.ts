@@ -16,7 +16,7 @@ export function holdFaults(hold: unknown): readonly ErrorDetail[] {
   return [
     ...(conditions === undefined ? [] : (parseConditions(conditions, 'conditions').faults ?? [])),
     ...(isBackwards
-      ? [{ field: 'range.toSequence', issue: 'must not be before fromSequence', value: String(to) }]
+      ? [{ field: 'range.toSequence', issue: 'must not be before fromSequence', value: to }]
       : []),
   ];
 }

@@ -245,7 +245,13 @@ test('what is wrong with a hold is refused with its path, all of it at once', as
     assert.equal(answer.code, '422 VALIDATION_FAILED', JSON.stringify(body));
     return (answer.body as unknown as ErrorBody).error.details.map(({ field }) => field);
   };
-  assert.deepEqual(await refused({ range: { fromSequence: 5, toSequence: 4 } }), ['range.toSequence']);
+  const backwards = await ask('POST', HOLDS, {
+    name: 'n',
+    reason: 'r',
+    range: { fromSequence: 5, toSequence: 4 },
+  });
+  const [detail] = (backwards.body as unknown as ErrorBody).error.details;
+  assert.deepEqual([detail!.field, detail!.value], ['range.toSequence', 4], 'the value as it was sent');
   assert.deepEqual(await refused({ range: { fromSequence: 0, toSequence: 4 } }), ['range.fromSequence']);
   assert.deepEqual(await refused({ range: { fromSequence: 1 } }), ['range.toSequence']);
   assert.deepEqual(await refused({ range: { fromSequence: 1, toSequence: 2, more: 3 } }), ['range.more']);

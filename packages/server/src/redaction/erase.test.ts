@@ -1,8 +1,11 @@
 // Erasures of a person, and four eyes, through the whole service on the real store.
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { checkStore } from '../check-store.ts';
+import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
 import { type AnyBody, filesWith, startRedacting } from '../testing/redacting.ts';
@@ -19,7 +22,7 @@ test('an erasure takes what is stored about a person, says how much, and names n
   const other = await sent({ actor: { actorType: 'User', userId: 'u-2' }, payload: { note: 'stays' } });
   const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
   assert.equal(made.status, 202, made.text);
-  assert.equal(made.body.matchedEvents, undefined, 'not counted yet');
+  assert.deepEqual([made.body.matchedEvents, made.body.erasedEvents], [undefined, 0], 'not counted yet');
   const path = `/erasures/${made.body.erasureId}`;
   await until(async () => (await ask('GET', path)).body.status === 'Completed');
   const { body: erasure, text } = await ask('GET', path);
@@ -94,6 +97,52 @@ test('what a hold keeps is counted and left, and how far it came is in the log',
   assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, PERSON);
 });
 
+test('what a hold has kept through several looks is erased once it ends', async (t) => {
+  let passedMs = 0;
+  const clock: Clock = {
+    ...systemClock,
+    now: () => systemClock.now() + passedMs,
+    monotonicNs: () => systemClock.monotonicNs() + passedMs * 1e6,
+  };
+  const { app, ask, sent } = await startRedacting(t, { clock });
+  const held = await sent({ actor: { actorType: 'User', userId: PERSON } });
+  const hold = await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' });
+  const { holdId } = hold.body as unknown as { readonly holdId: string };
+  const made = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  const path = `/erasures/${made.body.erasureId}`;
+  const work = new DatabaseSync(join(app.dataDirectory, 'work.db'), { readOnly: true });
+  t.after(async () => work.close());
+  const looks = work.prepare("SELECT attempts FROM jobs WHERE kind = 'Erasure' AND state <> 'Held'");
+  for (let look = 1; look <= 3; look++) {
+    await until(() => Promise.resolve(Number(looks.get()?.['attempts']) >= look));
+    assert.equal((await ask('GET', path)).body.heldEvents, 1);
+    passedMs += 61_000;
+  }
+  assert.equal((await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' })).status, 200);
+  passedMs += 61_000;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  const { body: erasure } = await ask('GET', path);
+  assert.deepEqual([erasure.matchedEvents, erasure.erasedEvents, erasure.heldEvents], [1, 1, 0]);
+  assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, undefined);
+});
+
+test('an erasure before which there is no event completes, and no attempt fails', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const first = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked for' });
+  await sent({ actor: { actorType: 'User', userId: PERSON } });
+  const second = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'asked again' });
+  for (const [made, matched] of [
+    [first, 0],
+    [second, 1],
+  ] as const) {
+    const path = `/erasures/${made.body.erasureId}`;
+    await until(async () => (await ask('GET', path)).body.status === 'Completed');
+    assert.equal((await ask('GET', path)).body.matchedEvents, matched);
+  }
+  const failed = app.lines.filter(({ message }) => message === 'a job has failed');
+  assert.deepEqual(failed, []);
+});
+
 test('where the tenant wants four eyes, another caller confirms, and once is enough', async (t) => {
   const { ask, sent, secondCaller } = await startRedacting(t);
   const actor = { actorType: 'User', userId: PERSON };
@@ -104,6 +153,7 @@ test('where the tenant wants four eyes, another caller confirms, and once is eno
   const asked = await ask('POST', `/audit-events/${one}/redact`, request);
   assert.deepEqual([asked.status, asked.body.status], [202, 'AwaitingConfirmation'], asked.text);
   const { operationId } = asked.body;
+  assert.equal(asked.headers.get('Location'), `/api/v1/admin/operations/${operationId}`);
   assert.equal((await ask('GET', `/audit-events/${one}`)).body.redaction, undefined);
   const { body: operation } = await ask('GET', `/admin/operations/${operationId}`);
   assert.deepEqual([operation.kind, operation.status], ['Redaction', 'AwaitingConfirmation']);
@@ -119,6 +169,7 @@ test('where the tenant wants four eyes, another caller confirms, and once is eno
   assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'OPERATION_NOT_FOUND']);
   const erasure = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'x' });
   assert.equal(erasure.body.status, 'AwaitingConfirmation', erasure.text);
+  assert.equal(erasure.headers.get('Location'), `/api/v1/erasures/${erasure.body.operationId}`);
   assert.equal((await ask('GET', `/audit-events/${two}`)).body.actor.userId, PERSON);
   const started = await other('POST', `/admin/operations/${erasure.body.operationId}/confirm`);
   assert.equal(started.status, 200, started.text);

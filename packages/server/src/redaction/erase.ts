@@ -37,7 +37,7 @@ export function createErase(parts: EraseParts) {
     'erasures.create': {
       perform: (call: Call, { erasure }: InputOf<'erasures.create'>) => request(call, erasure, parts),
       answerAgain: (_: Call, __: Received, { note }: UsedIdempotencyKey) =>
-        ({ kind: 'Repeated', body: parseJson(note) as Answer<'erasures.create'>['body'] }) as const,
+        ({ kind: 'Repeated', ...answered(parseJson(note) as Answer<'erasures.create'>['body']) }) as const,
     },
     async 'erasures.get'(
       call: Call,
@@ -82,7 +82,12 @@ async function request(
   );
   if ('status' in result) throw new Error(`a new erasure was answered ${result.status}`);
   parts.wake();
-  return { kind: 'Accepted', body };
+  return { kind: 'Accepted', ...answered(body) };
+}
+
+/** An erasure that waits for another caller is found under the id of its operation. */
+function answered(body: Answer<'erasures.create'>['body']) {
+  return 'operationId' in body ? { body, facts: { erasureId: body.operationId } } : { body };
 }
 
 function newErasure(

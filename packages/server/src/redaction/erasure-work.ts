@@ -160,7 +160,7 @@ async function erase(
         matched: isFirst ? matched + portion.matched : matched,
         erased: erased + portion.erased,
         held: held + portion.held,
-        firstHeld: walk.counts.firstHeld ?? portion.firstHeld,
+        firstHeld: walk.counts.firstHeld ?? portion.firstHeld ?? null,
       },
     };
     progress(JSON.stringify(walk));
@@ -176,15 +176,17 @@ async function erase(
 async function walkOf(job: Job, record: ErasureRecord, { log }: ErasureWorkParts): Promise<Walk> {
   const { version, counts, noticeId } = record;
   const saved = job.progress === undefined ? undefined : (parseJson(job.progress) as Walk);
-  if (saved?.version === version) return saved;
+  // One that has come to its end and is told of already is over: what was held may be free by now.
+  if (saved?.version === version && (saved.next < saved.counts.end || isNews(saved.counts, record)))
+    return saved;
   if (counts !== undefined) {
     const next = counts.firstHeld ?? counts.end;
-    return { version, next, counts: { ...counts, held: 0, firstHeld: undefined } };
+    return { version, next, counts: { ...counts, held: 0, firstHeld: null } };
   }
   // Nothing behind the notice of the request is looked at.
   const notice = await log.forTenant(job.tenant).event(noticeId, CLASSIFICATIONS);
   if (notice === undefined) throw new Error(`there is no notice ${noticeId} of ${job.tenant}`);
-  const none = { matched: 0, erased: 0, held: 0, firstHeld: undefined };
+  const none = { matched: 0, erased: 0, held: 0, firstHeld: null };
   return { version, next: 0, counts: { ...none, end: notice.index } };
 }
 
@@ -302,8 +304,7 @@ async function ended(
     ? 'Some events are of a log that ended with a restore; no notice can follow in it, so that they stay.'
     : undefined;
   const isOver = counts.held === 0;
-  const isNews = isOver || counts.held !== record.counts?.held || counts.erased !== record.counts.erased;
-  if (isNews) {
+  if (isNews(counts, record)) {
     const state = !isOver ? 'Processing' : failureReason === undefined ? 'Completed' : 'Failed';
     const completedAtMs = isOver ? parts.clock.now() : undefined;
     const next = {
@@ -317,6 +318,11 @@ async function ended(
     await putErasure(next, isOver ? 'ErasureCompleted' : 'ErasureHeld', counts.erased, parts);
   }
   return isOver;
+}
+
+/** Whether the record does not say so yet. */
+function isNews({ held, erased }: ErasureCounts, { counts }: ErasureRecord): boolean {
+  return held === 0 || held !== counts?.held || erased !== counts.erased;
 }
 
 async function putErasure(

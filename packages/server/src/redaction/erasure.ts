@@ -27,7 +27,7 @@ export interface ErasureCounts {
   readonly erased: number;
   readonly held: number;
   /** In the tenant's sequence: the first event that a hold keeps, and the end of what is looked through. */
-  readonly firstHeld: number | undefined;
+  readonly firstHeld: number | null;
   readonly end: number;
 }
 
@@ -114,12 +114,11 @@ export function showErasure(erasure: ErasureRecord, reader: Pick<Call, 'caller' 
     requestedAt: instant(requested.atMs),
     requestedBy: requested.name,
     ...(completedAtMs !== undefined && { completedAt: instant(completedAtMs) }),
-    ...(counts !== undefined &&
-      seesEverything(reader) && {
-        matchedEvents: counts.matched,
-        erasedEvents: counts.erased,
-        heldEvents: counts.held,
-      }),
+    ...(seesEverything(reader) && {
+      ...(counts !== undefined && { matchedEvents: counts.matched }),
+      erasedEvents: counts?.erased ?? 0,
+      ...(counts !== undefined && { heldEvents: counts.held }),
+    }),
     noticeId,
     ...(failureReason !== undefined && { failureReason }),
   };

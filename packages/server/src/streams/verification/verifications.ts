@@ -191,8 +191,7 @@ function rangeOf({ firstIndex, endIndex }: StoredStream, range: InputOf<'streams
   const [first, last] = [firstIndex + 1, endIndex];
   const { fromSequence = first, toSequence = last } = range ?? {};
   const details: ErrorDetail[] = [];
-  const refuse = (field: string, issue: string, value: number) =>
-    details.push({ field, issue, value: String(value) });
+  const refuse = (field: string, issue: string, value: number) => details.push({ field, issue, value });
   const isOutside = (sequence: number | undefined) =>
     sequence !== undefined && (sequence < first || sequence > last);
   const issue = 'must be a sequence of the stream';
