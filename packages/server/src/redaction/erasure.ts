@@ -70,7 +70,8 @@ export function erasureWrite(
   erasure: ErasureRecord,
   { action, act, requestId, count = 1 }: ErasureNotice,
 ): RecordWrite {
-  const { tenantId: _, erasureId: id, version, ...content } = erasure;
+  const { tenantId: _, erasureId: id, version, counts, ...rest } = erasure;
+  const content = { ...rest, counts: counts && storedCounts(counts) };
   const resource = { resourceType: 'Erasure', resourceId: id };
   const payload = { act, requestId, subjectIds: [id], count };
   const notice = { kind: KINDS.administration, action, resource, payload };
@@ -83,6 +84,11 @@ export function erasureWrite(
     notice,
     ...(version === 1 && { noticeId: erasure.noticeId }),
   };
+}
+
+/** A record has no member that is undefined. */
+function storedCounts({ firstHeld, ...counts }: ErasureCounts): object {
+  return { ...counts, ...(firstHeld !== undefined && { firstHeld }) };
 }
 
 export interface ErasureNotice {
