@@ -16,6 +16,7 @@ import {
   HoldId,
   Instant,
   name,
+  OwnTenantId,
   PolicyId,
   reason,
   RuleId,
@@ -102,13 +103,23 @@ export const ErasureSubject = strictObject('ErasureSubject', 'The person, by one
 });
 
 export type ErasureRequest = Static<typeof ErasureRequest>;
-export const ErasureRequest = strictObject('ErasureRequest', 'Erase what is stored about a person.', {
-  subject: ErasureSubject,
-  fields: optional(
-    doc(paths, 'Only these paths; when absent, the actor’s identity, `context` and `payload`.'),
-  ),
-  reason,
-});
+export const ErasureRequest = strictObject(
+  'ErasureRequest',
+  'Erase what is stored about a person, or all content of the tenant: exactly one of `subject` and `tenantId`.',
+  {
+    subject: optional(ErasureSubject),
+    tenantId: optional(
+      doc(OwnTenantId, 'All content goes, and its keys. Must be the tenant of the request.'),
+    ),
+    fields: optional(
+      doc(
+        paths,
+        'Only these paths; when absent, the actor’s identity, `context` and `payload`. Not with `tenantId`.',
+      ),
+    ),
+    reason,
+  },
+);
 
 export type Erasure = Static<typeof Erasure>;
 export const Erasure = object('Erasure', 'An erasure, under way or done. It names no person.', {
@@ -117,12 +128,16 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
   requestedAt: Instant,
   requestedBy: CallerName,
   completedAt: optional(Instant),
-  matchedEvents: optional(doc(Count, 'Events of the person. Absent until they are counted.')),
-  erasedEvents: optional(doc(Count, 'Those whose fields are gone. Absent until they are counted.')),
+  matchedEvents: optional(
+    doc(Count, 'Events of the person, or of the tenant. Absent until they are counted.'),
+  ),
+  erasedEvents: optional(
+    doc(Count, 'Those whose fields, or whose content, are gone. Absent until they are counted.'),
+  ),
   heldEvents: optional(
     doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent until they are counted.'),
   ),
-  noticeId: optional(doc(EventId, 'The notice of the request; each event has its own.')),
+  noticeId: optional(doc(EventId, 'The notice of the request. What is deleted has notices of its own.')),
   failureReason: optional(Type.String()),
 });
 

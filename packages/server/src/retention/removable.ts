@@ -92,7 +92,7 @@ async function freeOf(
     const events = await log.forTenant(tenantId).events(from, endIndex, READ_AT_ONCE, read);
     if (events.length === 0) throw new Error(`the log of ${tenantId} has no entry ${from}`);
     for (const event of events) {
-      if (isHeld(event, judge)) continue;
+      if (isKept(event, judge)) continue;
       const last = free.at(-1);
       const begins = last?.endIndex === event.index ? free.pop()!.firstIndex : event.index;
       free.push({ firstIndex: begins, endIndex: event.index + 1 });
@@ -102,7 +102,8 @@ async function freeOf(
   return free;
 }
 
-function isHeld({ index, content, classification }: StoredEvent, judge: HoldJudge): boolean {
+/** Whether a hold keeps it, or may keep it. */
+export function isKept({ index, content, classification }: StoredEvent, judge: HoldJudge): boolean {
   if (content === undefined) return true;
   if ('purgedAtMs' in content) return false;
   if ('fault' in content) return true;

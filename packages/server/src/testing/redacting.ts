@@ -28,8 +28,11 @@ export type Ask = (
   headers?: Record<string, string>,
 ) => Promise<AnyTold>;
 
-export async function startRedacting(t: { after: (done: () => Promise<void>) => void }) {
-  const app = await startTestApp(WITH_PLATFORM_KEY);
+export async function startRedacting(
+  t: { after: (done: () => Promise<void>) => void },
+  settings: Readonly<Record<string, string>> = {},
+) {
+  const app = await startTestApp({ ...WITH_PLATFORM_KEY, ...settings });
   t.after(async () => app[Symbol.asyncDispose]());
   const as =
     (key: string): Ask =>
