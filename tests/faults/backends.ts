@@ -26,11 +26,14 @@ export interface Backend extends AsyncDisposable {
   damageViews?(tenant: string): Promise<void>;
 }
 
+/** What reads the log here has no code of the service, and no keys. */
+const PLAIN = { Encryption__Classifications: 'None' };
+
 async function openSqlite(): Promise<Backend> {
   const folder = temporaryFolder();
   const dataDirectory = join(folder.path, 'data');
   return Promise.resolve({
-    start: { dataDirectory, env: {} },
+    start: { dataDirectory, env: PLAIN },
     readLog: () => Promise.resolve(readLog(dataDirectory)),
     forgetViews() {
       for (const name of ['views.db', 'views.db-wal', 'views.db-shm'])
@@ -61,7 +64,7 @@ async function openPostgres(): Promise<Backend> {
   };
   const opened = parts.move();
   return {
-    start: { dataDirectory: join(folder.path, 'data'), env: { Storage__Url: url } },
+    start: { dataDirectory: join(folder.path, 'data'), env: { ...PLAIN, Storage__Url: url } },
     readLog: () => readPostgresLog(url),
     untilAlone: () => until(async () => (await run(UNDER_WAY)).length === 0),
     async forgetViews() {

@@ -187,6 +187,30 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
     ],
   ],
   [`/legal-holds/${ID}/release`, LARGE_BYTES, () => []],
+  [
+    `/audit-events/${ID}/redact`,
+    LARGE_BYTES,
+    (bytes) => [
+      ['fields that are lists', () => `{"reason":"r","fields":${list('[]', bytes)}}`],
+      ['fields of unknown roots', () => `{"reason":"r","fields":${list('"a.b"', bytes)}}`],
+      ['a field of many steps', () => `{"reason":"r","fields":["payload${'.a'.repeat(bytes / 2 - 50)}"]}`],
+    ],
+  ],
+  [
+    '/erasures',
+    LARGE_BYTES,
+    (bytes) => [
+      ['a subject of unknown members', () => `{"reason":"r","subject":${keys(bytes)}}`],
+      [
+        'a person with a name without end',
+        () => `{"reason":"r","subject":{"userId":"${'a'.repeat(bytes)}"}}`,
+      ],
+      [
+        'fields that are lists',
+        () => `{"reason":"r","subject":{"userId":"u"},"fields":${list('[]', bytes)}}`,
+      ],
+    ],
+  ],
   [`/violations/${ID}/acknowledge`, LARGE_BYTES, () => []],
 ];
 

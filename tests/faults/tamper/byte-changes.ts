@@ -41,6 +41,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   deletions: ['tenant', 'first_index'],
   decisions: ['tenant', 'decision'],
   redactions: ['tenant', 'leaf_index', 'notice_index'],
+  tenant_keys: ['tenant', 'key_id'],
 };
 const ENTRY_COLUMNS = ['id', 'tenant', 'leaf_index', 'classification', 'entry', 'leaf', 'root1', 'root2'];
 

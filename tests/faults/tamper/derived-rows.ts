@@ -53,7 +53,7 @@ export const DERIVED_ROWS: readonly NamedChange[] = [
   },
   {
     title: 'the row of a stream that no notice knows',
-    tamper: unguarded("INSERT INTO streams VALUES (1, 120, '01KE0000000000000000000042', 1)"),
+    tamper: unguarded("INSERT INTO streams VALUES (1, 120, '01KE0000000000000000000042', 1, NULL)"),
     expected: ['acme', 'LEAF_MISMATCH', 120],
     control: 'streams',
   },

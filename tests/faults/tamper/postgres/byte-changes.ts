@@ -22,6 +22,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   deletions: ['tenant_id', 'first_index'],
   decisions: ['tenant_id', 'decision'],
   redactions: ['tenant_id', 'leaf_index', 'notice_index'],
+  tenant_keys: ['tenant_id', 'key_id'],
 };
 
 const IS_PURGED = `NOT EXISTS (SELECT 1 FROM contents
