@@ -144,6 +144,7 @@ export const keyClaims: Claims = {
       for (const id of [ids[0]!, ids.at(-1)!]) assert.equal(await keyOf('acme', id), undefined);
       assert.notEqual(await keyOf('acme', 'stays'), undefined);
       assert.notEqual(await keyOf('other', 'k'), undefined);
-      assert.equal((await append(storage, pool[0]!)).status, 'Done', 'it may be used anew');
+      const anew = request('acme', [draftOf()], { once: once(ids[0]!) });
+      assert.equal((await append(storage, anew)).status, 'Done');
     },
 };
