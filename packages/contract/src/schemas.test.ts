@@ -162,6 +162,7 @@ test('the places where the tenant may be repeated are known, but for those left 
   assert.deepEqual(places, [
     'EventsIngestInput event.tenantId',
     'EventsListInput tenantId',
+    'ErasuresCreateInput erasure.tenantId',
     'ExportsListInput tenantId',
     'ProjectionsRebuildInput rebuild.tenantId',
   ]);

@@ -101,7 +101,7 @@ async function ended(asked: Erasure, service: ServedRedaction): Promise<Erasure 
   using progress = startProgress('erasing', 'events');
   for (;;) {
     const erasure = await service.erasure(asked.erasureId);
-    const { status, matchedEvents, erasedEvents, heldEvents } = erasure;
+    const { status, matchedEvents, erasedEvents = 0, heldEvents } = erasure;
     if (status === 'Completed' || status === 'Failed' || heldEvents !== undefined) return erasure;
     progress.show(erasedEvents, matchedEvents);
     await wait(systemClock, LOOK_AGAIN_MS);

@@ -208,7 +208,7 @@ export const EVENT_OPERATIONS = [
   }),
   operation({
     name: 'erasures.create',
-    summary: 'Erase what is stored about a person',
+    summary: 'Erase what is stored about a person, or all content of the tenant',
     effect: 'Write',
     permission: 'audit.events.redact',
     input: { erasure: ErasureRequest },

@@ -16,6 +16,7 @@ import {
   HoldId,
   Instant,
   name,
+  OwnTenantId,
   PolicyId,
   reason,
   RuleId,
@@ -102,13 +103,23 @@ export const ErasureSubject = strictObject('ErasureSubject', 'The person, by one
 });
 
 export type ErasureRequest = Static<typeof ErasureRequest>;
-export const ErasureRequest = strictObject('ErasureRequest', 'Erase what is stored about a person.', {
-  subject: ErasureSubject,
-  fields: optional(
-    doc(paths, 'Only these paths; when absent, the actor’s identity, `context` and `payload`.'),
-  ),
-  reason,
-});
+export const ErasureRequest = strictObject(
+  'ErasureRequest',
+  'Erase what is stored about a person, or all content of the tenant: exactly one of `subject` and `tenantId`.',
+  {
+    subject: optional(ErasureSubject),
+    tenantId: optional(
+      doc(OwnTenantId, 'All content goes, and its keys. Must be the tenant of the request.'),
+    ),
+    fields: optional(
+      doc(
+        paths,
+        'Only these paths; when absent, the actor’s identity, `context` and `payload`. Not with `tenantId`.',
+      ),
+    ),
+    reason,
+  },
+);
 
 export type Erasure = Static<typeof Erasure>;
 export const Erasure = object('Erasure', 'An erasure, under way or done. It names no person.', {
@@ -120,19 +131,19 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
   matchedEvents: optional(
     doc(
       Count,
-      'Events of the person. Absent until they are counted, and for readers who do not see every event.',
+      'Events of the person, or of the tenant. Absent until they are counted, and for readers who do not see every event.',
     ),
   ),
   erasedEvents: optional(
     doc(
       Count,
-      'Those whose fields are gone; 0 until they are counted. Absent for readers who do not see every event.',
+      'Those whose fields, or whose content, are gone; 0 until they are counted. Absent for readers who do not see every event.',
     ),
   ),
   heldEvents: optional(
     doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent as `matchedEvents` is.'),
   ),
-  noticeId: optional(doc(EventId, 'The notice of the request; each event has its own.')),
+  noticeId: optional(doc(EventId, 'The notice of the request. What is deleted has notices of its own.')),
   failureReason: optional(Type.String()),
 });
 

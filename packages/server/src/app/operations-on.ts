@@ -49,7 +49,11 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       ...eventOperations(store, reading, surroundings),
       ...redactionOperations(store, reading, surroundings),
     },
-    erasures: createErase({ ...redactionParts(store, reading, surroundings), tenancy: store.tenancy }),
+    erasures: createErase({
+      ...redactionParts(store, reading, surroundings),
+      tenancy: store.tenancy,
+      keys: store.storage.tenantKeys,
+    }),
     streams: createStreams(reading),
     apiKeys: keyOperations(store, reading, surroundings),
     tenants: tenantOperations(store, reading, surroundings),

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Erasure } from '@tallystick/contract';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { Pool } from 'pg';
 import { checkDatabase } from '../check-store.ts';
@@ -117,6 +118,37 @@ test('a field that is redacted is gone for every reader and from the tables, and
     setting: 'Storage__Url',
   });
   assert.deepEqual(faults, []);
+});
+
+test('all content of a tenant is erased but what a hold keeps, and the log is verified', async () => {
+  const caller = eventCaller(app, 'leaving');
+  const ids: string[] = [];
+  for (const note of ['canary-leaving', 'canary-leaving', 'held']) {
+    const { code, body } = await caller.ingest({ ...EVENT, payload: { note } });
+    assert.equal(code, '201');
+    ids.push(body.eventId);
+  }
+  const headers = { 'X-API-Key': 'Secret', 'X-Tenant-Id': 'leaving', 'Content-Type': 'application/json' };
+  const ask = async (path: string, body?: object) => {
+    const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) };
+    return (await (await fetch(`${app.url}/api/v1${path}`, init)).json()) as Erasure & { holdId: string };
+  };
+  await ask('/legal-holds', { name: 'court', reason: 'x', conditions: { 'payload.note': 'held' } });
+  const made = await ask('/erasures', { tenantId: 'leaving', reason: 'x' });
+  const erasure = () => ask(`/erasures/${made.erasureId}`);
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await erasure()).heldEvents === undefined) {
+    assert.ok(Date.now() < deadline, JSON.stringify(await erasure()));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const { status, matchedEvents, erasedEvents, heldEvents } = await erasure();
+  assert.deepEqual([status, matchedEvents, erasedEvents, heldEvents], ['Processing', 3, 2, 1]);
+  assert.ok('purgedAt' in (await caller.get(ids[0]!)).body);
+  assert.deepEqual((await caller.get(ids[2]!)).body.payload, { note: 'held' });
+  const { eventId } = (await caller.ingest({ ...EVENT, payload: { note: 'later' } })).body;
+  assert.deepEqual((await caller.get(eventId)).body.payload, { note: 'later' });
+  const database = { keys: [], seen: [], directory: app.dataDirectory, setting: 'Storage__Url' };
+  assert.deepEqual((await checkDatabase(url, database)).faults, []);
 });
 
 async function ready(): Promise<number> {

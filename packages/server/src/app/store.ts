@@ -36,6 +36,8 @@ import {
   requireSigningKeys,
   SIGNING_KEYS_FOLDER,
 } from '../storage/keys/signing-key-files.ts';
+import { destroyTenantKeys } from '../storage/sealing/destroy-keys.ts';
+import { keyringOf } from '../storage/sealing/open-keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import { removeDrafts } from '../storage/files/whole-file.ts';
 import type { Anchor } from '../streams/anchor/anchor.ts';
@@ -163,7 +165,7 @@ function workOn(
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
-  const { clock, random, telemetry, nextId } = surroundings;
+  const { config, clock, random, telemetry, nextId } = surroundings;
   const { change, tenants, erasures, holds } = access;
   const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
   const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
@@ -175,7 +177,16 @@ function workOn(
     holdCountWork({ log, holds, clock }),
     verificationWork({ trees, signing, telemetry }),
     redactionWork(removing),
-    erasureWork({ ...erasing, uuid: () => random.uuid() }),
+    erasureWork({
+      ...erasing,
+      uuid: () => random.uuid(),
+      destroyKeys: (tenant) =>
+        destroyTenantKeys(tenant, {
+          keys: storage.tenantKeys,
+          place: keyringOf(config),
+          nowMs: clock.now(),
+        }),
+    }),
     sweeping.purging,
   ];
   const workers = createWorkers({ store: work, kinds, clock, random, telemetry });

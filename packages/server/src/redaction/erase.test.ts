@@ -43,6 +43,10 @@ test('an erasure takes what is stored about a person, says how much, and names n
     await until(async () => filesWith(app.dataDirectory, value).length === 0);
   const { faults, totals } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
   assert.deepEqual([faults, totals.deleted], [[], 5]);
+  assert.ok(
+    !app.lines.some(({ message }) => message === 'a job has failed'),
+    'it is done at the first attempt',
+  );
 });
 
 test('only the named fields go, and a subject or a field that is none is refused', async (t) => {

@@ -1,13 +1,15 @@
-// Erasures of a person: the request is a record and a notice in the log, and its job does the work. Nothing that stays names the
-// person. Where the tenant wants four eyes, the job waits for a second caller.
+// Erasures of a person, or of the whole tenant: the request is a record and a notice in the log, and its job does the work. Nothing
+// that stays names the person. Where the tenant wants four eyes, the job waits for a second caller.
 
 import {
   type Answer,
   AuditError,
   ERRORS,
   type ErasureRequest,
+  type ErasureSubject,
   type ErrorDetail,
   type InputOf,
+  LIMITS,
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { TenantRecord } from '../access/tenants.ts';
@@ -18,6 +20,7 @@ import { recordsOf } from '../records/change.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
+import type { TenantKeyStore } from '../streams/removal/tenant-keys.ts';
 import { type ErasureRecord, erasureWrite, showErasure } from './erasure.ts';
 import type { ErasureBody } from './erasure-work.ts';
 import { faultsOfFields } from './named-units.ts';
@@ -28,6 +31,7 @@ export interface EraseParts
   extends Pick<RedactParts, 'change' | 'clock' | 'steadyNowMs' | 'nextId' | 'uuid' | 'telemetry'> {
   readonly erasures: GenuineRecords<ErasureRecord>;
   readonly tenancy: Pick<Tenancy, 'provide'>;
+  readonly keys: Pick<TenantKeyStore, 'close'>;
   /** There is something to do. */
   readonly wake: () => void;
 }
@@ -53,10 +57,11 @@ export function createErase(parts: EraseParts) {
 
 async function request(
   call: Call,
-  { subject, fields, reason }: ErasureRequest,
+  wanted: ErasureRequest,
   parts: EraseParts,
 ): Promise<Answer<'erasures.create'>> {
-  const faults = [...faultsOfSubject(subject), ...faultsOfFields(fields ?? [])];
+  const { subject, fields, reason } = wanted;
+  const faults = [...faultsOfScope(wanted), ...faultsOfFields(fields ?? [])];
   if (faults.length > 0)
     throw new AuditError('VALIDATION_FAILED', `${faults[0]!.field} ${faults[0]!.issue}.`, {
       details: faults,
@@ -70,13 +75,19 @@ async function request(
   const body = tenant.fourEyes
     ? ({ operationId: erasureId as string, status: 'AwaitingConfirmation' } as const)
     : showErasure(erasure, call);
-  const job: ErasureBody = { subject: hashesOf(subject, tenant), correlationId };
+  const nowMs = idempotencyNowMs(parts);
+  const job: ErasureBody =
+    subject === undefined
+      ? { ofAll: { keysBeforeMs: nowMs + LIMITS.idempotencyWindowMs }, correlationId: parts.uuid() }
+      : { subject: hashesOf(subject, tenant), correlationId };
+  // So that all that comes behind the notice is under other keys.
+  if (subject === undefined) await parts.keys.close(tenant.tenantId);
   const result = recordsOf(
     await parts.change({
       owner: tenant.tenantId,
       writes: [erasureWrite(erasure, { action: 'Request.Erasure', act: 'ErasureRequested', requestId })],
       correlationId,
-      once: onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body)),
+      once: onceOf(call, tenant, nowMs, UNCLASSIFIED, JSON.stringify(body)),
       jobs: [{ jobId: erasureId, kind: 'Erasure', body: JSON.stringify(job) }],
     }),
   );
@@ -112,7 +123,19 @@ function newErasure(
   };
 }
 
-function faultsOfSubject(subject: ErasureRequest['subject']): ErrorDetail[] {
+function faultsOfScope({ subject, tenantId, fields }: ErasureRequest): ErrorDetail[] {
+  if (tenantId === undefined)
+    return subject === undefined
+      ? [{ field: 'subject', issue: 'must be given, or tenantId for the whole tenant' }]
+      : faultsOfSubject(subject);
+  if (subject !== undefined)
+    return [{ field: 'tenantId', issue: 'must not be given together with subject: it is for all content' }];
+  if (fields !== undefined)
+    return [{ field: 'fields', issue: 'must not be given together with tenantId: all content goes' }];
+  return [];
+}
+
+function faultsOfSubject(subject: ErasureSubject): ErrorDetail[] {
   const { userId, userName, resourceType, resourceId } = subject;
   if ((resourceType === undefined) !== (resourceId === undefined)) {
     const field = resourceType === undefined ? 'subject.resourceType' : 'subject.resourceId';

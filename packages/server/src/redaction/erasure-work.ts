@@ -6,11 +6,12 @@ import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
 import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
 import type { TenantRecord } from '../access/tenants.ts';
 import { readFacts } from '../events/show.ts';
+import { eraseTenant, type EraseTenantParts, type TenantScope } from './erase-tenant.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
-import { type Clock, wait } from '../runtime/clock.ts';
+import { wait } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { pausesBy } from '../runtime/pause.ts';
-import type { LogReader, StoredContent, StoredEvent } from '../streams/log.ts';
+import type { StoredContent, StoredEvent } from '../streams/log.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import {
@@ -25,29 +26,16 @@ import { redactableField, unitsOfFields } from './named-units.ts';
 import { isHeld, type RedactParts, redactionNotice } from './redact.ts';
 import { type SubjectHashes, subjectJudge } from './subject.ts';
 
-export interface ErasureBody {
-  readonly subject: SubjectHashes;
+export type ErasureBody = {
   readonly correlationId: string;
-}
+} & (
+  | { readonly subject: SubjectHashes }
+  /** The whole tenant: erase-tenant.ts. */
+  | { readonly ofAll: TenantScope }
+);
 
-export interface ErasureWorkParts
-  extends Pick<
-    RedactParts,
-    | 'removal'
-    | 'trees'
-    | 'checkpointer'
-    | 'violations'
-    | 'index'
-    | 'sequencer'
-    | 'change'
-    | 'tenants'
-    | 'nextId'
-    | 'uuid'
-    | 'telemetry'
-  > {
-  readonly log: LogReader;
+export interface ErasureWorkParts extends EraseTenantParts, Pick<RedactParts, 'change' | 'uuid'> {
   readonly erasures: GenuineRecords<ErasureRecord>;
-  readonly clock: Clock;
 }
 
 /** Where a walk through the log is. */
@@ -122,11 +110,18 @@ function waitForHolds({ tenant, jobId, body }: Job): JobOutcome {
 async function erase(
   job: Job,
   record: ErasureRecord,
-  { signal, progress }: Holding,
+  holding: Holding,
   parts: ErasureWorkParts,
 ): Promise<boolean> {
+  const { signal, progress } = holding;
   const { tenant } = job;
-  const { subject, correlationId } = parseJson(job.body) as ErasureBody;
+  const body = parseJson(job.body) as ErasureBody;
+  const { correlationId } = body;
+  if ('ofAll' in body) {
+    const erased = await eraseTenant({ job, record, scope: body.ofAll, correlationId }, holding, parts);
+    return ended(record, erased.counts, erased.isOlder, parts);
+  }
+  const { subject } = body;
   const fields = (record.fields ?? ALL_FIELDS).map((field) => {
     const steps = redactableField(field);
     if (typeof steps === 'string') throw new Error(`${field} ${steps}`);

@@ -1,11 +1,10 @@
 // How an erasure knows the events of a person without keeping who that is: by HMACs of the values under a key of the tenant.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { ErasureRequest } from '@tallystick/contract';
+import type { ErasureSubject } from '@tallystick/contract';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { EventFields } from '../events/show.ts';
 
-type Subject = ErasureRequest['subject'];
 type Key = Pick<TenantRecord, 'fingerprintKey'>;
 
 /** In base64. An event is the person's if it has any of them. */
@@ -16,7 +15,10 @@ export interface SubjectHashes {
   readonly resource?: string;
 }
 
-export function hashesOf({ userId, userName, resourceType, resourceId }: Subject, key: Key): SubjectHashes {
+export function hashesOf(
+  { userId, userName, resourceType, resourceId }: ErasureSubject,
+  key: Key,
+): SubjectHashes {
   return {
     ...(userId !== undefined && { userId: hashOf(key, 'userId', userId) }),
     ...(userName !== undefined && { userName: hashOf(key, 'userName', userName) }),

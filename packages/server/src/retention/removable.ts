@@ -102,7 +102,7 @@ async function freeOf(
       // One event may be large, and the conditions of all holds are asked about it.
       await pause();
       if (isCounted?.(event) === false) continue;
-      if (!judge.isEmpty && isHeld(event, judge)) {
+      if (!judge.isEmpty && isKept(event, judge)) {
         held++;
         continue;
       }
@@ -115,7 +115,8 @@ async function freeOf(
   return { free, held };
 }
 
-function isHeld({ index, content, classification }: StoredEvent, judge: HoldJudge): boolean {
+/** Whether a hold keeps it, or may keep it. */
+export function isKept({ index, content, classification }: StoredEvent, judge: HoldJudge): boolean {
   if (content === undefined) return true;
   if ('purgedAtMs' in content) return false;
   if ('fault' in content) return true;

@@ -190,6 +190,11 @@ export interface LogWriter {
   sealAged(now: AppendTime, except?: readonly TenantId[]): Promise<boolean>;
   /** Removes a portion of the keys that expired by `steadyNowMs`; true if there may be more. */
   sweepUsedKeys(steadyNowMs: number): Promise<boolean>;
+  /**
+   * Ends the windows of a portion of the tenant's keys that would end before `beforeMs`: they recognise nothing any more. True if
+   * there may be more.
+   */
+  endKeyWindows(tenant: TenantId, beforeMs: number): Promise<boolean>;
   /** Resolves when an empty commit is durable: shows whether appends would succeed. */
   probe(): Promise<void>;
 }

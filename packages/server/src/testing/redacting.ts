@@ -31,8 +31,9 @@ export type Ask = (
 export async function startRedacting(
   t: { after: (done: () => Promise<void>) => void },
   overrides?: Parameters<typeof startTestApp>[1],
+  settings: Readonly<Record<string, string>> = {},
 ) {
-  const app = await startTestApp(WITH_PLATFORM_KEY, overrides);
+  const app = await startTestApp({ ...WITH_PLATFORM_KEY, ...settings }, overrides);
   t.after(async () => app[Symbol.asyncDispose]());
   const as =
     (key: string): Ask =>

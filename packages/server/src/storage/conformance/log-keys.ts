@@ -128,4 +128,23 @@ export const keyClaims: Claims = {
     assert.equal((await log.usedKey('events.ingest', 'stays', NOW_MS))?.note, 'note of stays');
     assert.equal((await place.rows('acme')).length, 2501);
   },
+
+  'the keys of a tenant recognise nothing once their windows are ended; later ones and those of others do':
+    async (place) => {
+      await using storage = await openWith(place, 'acme', 'other');
+      const ids = Array.from({ length: 1500 }, () => nextId());
+      const expiresAtMs = LATER_MS - 1;
+      const pool = ids.map((id) => request('acme', [draftOf()], { once: once(id, { expiresAtMs }) }));
+      const stays = request('acme', [draftOf()], { once: once('stays') });
+      const others = request('other', [draftOf()], { once: once('k', { expiresAtMs }) });
+      await storage.log.append([stays, others, ...pool], now());
+      while (await storage.log.endKeyWindows('acme', LATER_MS));
+      const keyOf = (tenant: string, key: string) =>
+        storage.log.forTenant(tenant).usedKey('events.ingest', key, NOW_MS);
+      for (const id of [ids[0]!, ids.at(-1)!]) assert.equal(await keyOf('acme', id), undefined);
+      assert.notEqual(await keyOf('acme', 'stays'), undefined);
+      assert.notEqual(await keyOf('other', 'k'), undefined);
+      const anew = request('acme', [draftOf()], { once: once(ids[0]!) });
+      assert.equal((await append(storage, anew)).status, 'Done');
+    },
 };

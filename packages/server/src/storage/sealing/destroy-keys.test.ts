@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkStore } from '../../check-store.ts';
@@ -7,7 +7,6 @@ import { systemClock } from '../../runtime/clock.ts';
 import { Deadline } from '../../runtime/deadline.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { createSequencer } from '../../streams/append/sequencer.ts';
-import { destroyTenant } from '../../streams/removal/destroy-tenant.ts';
 import { remove, type RemovalParts } from '../../streams/removal/remove.ts';
 import { checkpointedStores, type CheckpointedStore } from '../../testing/checkpointed-store.ts';
 import { openPlainStore } from '../../testing/plain-store.ts';
@@ -108,19 +107,25 @@ async function contentsIn(place: Place): Promise<string> {
 test('a tenant whose keys are destroyed goes on under new ones, and its log is verified', async () => {
   const { place, store } = await sealedStore();
   await add(store, 5);
-  const destruction = { tenant: 'acme', correlationId: CORRELATION, deadline: new Deadline() };
   const parts = { keys: store.storage.tenantKeys, place, nowMs: NOW_MS };
-  const gone = await destroyTenant(destruction, {
-    ...removalParts(store),
-    keys: store.storage.tenantKeys,
-    async spansOf() {
-      await add(store, 2);
-      await store.covers('acme', 5);
-      return [{ firstIndex: 0, endIndex: 5 }];
-    },
-    destroyKeys: (tenant) => destroyTenantKeys(tenant, parts),
-  });
+  await store.storage.tenantKeys.close('acme');
+  await add(store, 2);
+  await store.covers('acme', 5);
+  const all = {
+    tenant: 'acme',
+    spans: [{ firstIndex: 0, endIndex: 5 }],
+    correlationId: CORRELATION,
+  } as const;
+  await remove({ ...all, cause: 'KeyDestroyed', deadline: new Deadline() }, removalParts(store));
+  const whole = readFileSync(place.path, 'utf8');
+  const gone = await destroyTenantKeys('acme', parts);
   assert.equal(gone.tenantKeys.length, 1);
+  const left = readFileSync(place.path, 'utf8');
+  assert.notEqual(left, whole);
+  // As after a crash between the store and the keyring.
+  writeFileSync(place.path, whole);
+  assert.deepEqual(await destroyTenantKeys('acme', parts), gone);
+  assert.equal(readFileSync(place.path, 'utf8'), left);
   assert.equal(await contentsOf(store), 'DDDDD...', 'what came meanwhile is under new keys');
   await add(store, 1);
   assert.equal(await contentsOf(store), 'DDDDD....');

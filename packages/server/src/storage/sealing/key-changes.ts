@@ -39,7 +39,10 @@ export function* renewKeys(
   return renewed;
 }
 
-/** Destroys closed keys that are not used; the ids of tenant keys among them. */
+/**
+ * Destroys closed keys that are not used. Returns the ids of all tenant keys that are destroyed, also before: a crash may have kept the
+ * keyring from losing them.
+ */
 export function* destroyKeys(rows: KeyRows, used: ReadonlySet<string>): Resumable<string[]> {
   const all = yield* awaited(rows.all());
   const isLeft = new Set<string>();
@@ -53,5 +56,6 @@ export function* destroyKeys(rows: KeyRows, used: ReadonlySet<string>): Resumabl
   );
   for (const { keyId, ringKey } of [...gone, ...tenantKeys])
     yield* awaited(rows.put({ keyId, state: 'Destroyed', sealed: new Uint8Array(0), ringKey }));
-  return tenantKeys.map(({ keyId }) => keyId);
+  const before = all.filter(({ purpose, state }) => purpose === 'Tenant' && state === 'Destroyed');
+  return [...before, ...tenantKeys].map(({ keyId }) => keyId);
 }

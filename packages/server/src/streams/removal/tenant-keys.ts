@@ -21,7 +21,7 @@ export interface TenantKeyStore {
   renew(tenant: TenantId): Promise<number>;
   /** Of the months before this one, keys are closed, too: content that comes expires later. */
   closeBefore(tenant: TenantId, month: number): Promise<void>;
-  /** Destroys the closed keys under which no content is left, and gives the tenant keys among them. */
+  /** Destroys the closed keys under which no content is left; gives the tenant keys that are destroyed now, or were before. */
   destroyUnused(tenant: TenantId): Promise<readonly string[]>;
   /** The months of expiry that had keys, and have none any more, of all tenants. */
   emptiedMonths(before: number): Promise<readonly number[]>;

@@ -34,7 +34,7 @@ import { HeldShares } from '../nodes/held-shares.ts';
 import { Pipeline } from '../connection/pipeline.ts';
 import { LockedCommits, type TransactionScope, type Work } from './locked-commits.ts';
 import { LockWait } from './lock-wait.ts';
-import { sweepUsedKeys } from './swept-keys.ts';
+import { endKeyWindows, sweepUsedKeys } from './swept-keys.ts';
 import { KeyedQueue } from '../../../runtime/turns.ts';
 
 export interface JournalOptions extends StreamWriterOptions {
@@ -164,6 +164,10 @@ export class Journal {
   /** Removes a portion of the keys whose window has ended; true if there may be more. */
   sweepUsedKeys(steadyNowMs: number): Promise<boolean> {
     return sweepUsedKeys(this.#database, steadyNowMs);
+  }
+
+  endKeyWindows(tenant: TenantId, beforeMs: number): Promise<boolean> {
+    return endKeyWindows(this.#database, tenant, beforeMs);
   }
 
   /** A durable commit of almost nothing. */

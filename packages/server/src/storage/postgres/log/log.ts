@@ -41,6 +41,6 @@ export function writesHere(parts: Omit<LogParts, 'reading' | 'sealed'>): LogWrit
 
 /** The port of a journal in this or another thread. */
 export function writesOf(journal: Calls<Journal>, append: LogWriter['append']): LogWriter {
-  const { seal, beginEpoch, sealAged, sweepUsedKeys, probe } = journal;
-  return { append, seal, beginEpoch, sealAged, sweepUsedKeys, probe };
+  const { seal, beginEpoch, sealAged, sweepUsedKeys, endKeyWindows, probe } = journal;
+  return { append, seal, beginEpoch, sealAged, sweepUsedKeys, endKeyWindows, probe };
 }

@@ -27,6 +27,7 @@ import { type ClosedKeys, closeKeys, keyRowsOf } from '../records/tenant-keys.ts
 import { runSync } from '../../resumable.ts';
 import { destroyKeys, renewKeys } from '../../sealing/key-changes.ts';
 import { addTenants, type NewTenant } from '../records/tenants.ts';
+import { endKeyWindows } from './used-keys.ts';
 import { TreePublisher } from '../tree/tree-publisher.ts';
 import { VIEWS_FILE } from '../event-index/views-database.ts';
 import { WORK_FILE } from '../work/work-database.ts';
@@ -153,6 +154,10 @@ export class JournalOwner implements Disposable {
 
   sweepUsedKeys(steadyNowMs: number): boolean {
     return this.#orOpenAnew(({ journal }) => journal.sweepUsedKeys(steadyNowMs));
+  }
+
+  endKeyWindows(tenant: TenantId, beforeMs: number): boolean {
+    return this.#orOpenAnew(({ db }) => endKeyWindows(db, tenant, beforeMs));
   }
 
   /** A durable commit of almost nothing. */

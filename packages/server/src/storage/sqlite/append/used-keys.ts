@@ -3,6 +3,7 @@
 // in portions, too.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
 import type { DraftOutcome, Once, UsedIdempotencyKey } from '../../../streams/log.ts';
 import { CLASSIFICATIONS } from '../../rows/classification-column.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
@@ -151,6 +152,25 @@ export class UsedIdempotencyKeys {
       return swept.some(({ changes }) => Number(changes) === SWEEP_ROWS_MAX);
     });
   }
+}
+
+/** A portion of the keys of a tenant; the rows go with the next sweep. True if there may be more. */
+export function endKeyWindows(db: DatabaseSync, tenantId: TenantId, beforeMs: number): boolean {
+  return inTransaction(db, () =>
+    [
+      ['used_keys', '(tenant, operation, key)', 'tenant, operation, key'],
+      ['recent_keys', 'id', 'id'],
+    ]
+      .map(([table, key, columns]) =>
+        db
+          .prepare(
+            `UPDATE ${table} SET expires_at_ms = 0 WHERE ${key} IN (SELECT ${columns} FROM ${table}
+             WHERE tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?) AND expires_at_ms > 0 AND expires_at_ms < ? LIMIT ?)`,
+          )
+          .run(tenantId, beforeMs, SWEEP_ROWS_MAX),
+      )
+      .some(({ changes }) => Number(changes) === SWEEP_ROWS_MAX),
+  );
 }
 
 function nameOf(tenant: number, operation: string, key: string): string {

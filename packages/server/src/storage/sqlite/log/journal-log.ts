@@ -21,13 +21,14 @@ export interface JournalParts {
 }
 
 export function logOf({ owner, append, log }: JournalParts): LogWriter & LogReader {
-  const { seal, beginEpoch, sealAged, sweepUsedKeys, probe } = owner;
+  const { seal, beginEpoch, sealAged, sweepUsedKeys, endKeyWindows, probe } = owner;
   return {
     append,
     seal,
     beginEpoch,
     sealAged,
     sweepUsedKeys,
+    endKeyWindows,
     probe,
     forTenant: (tenant) => callsFor(tenant, log),
   };

@@ -1,0 +1,152 @@
+// Erasures of a whole tenant, through the whole service on the real store.
+
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { checkStore } from '../check-store.ts';
+import { WORK_FILE } from '../storage/sqlite/work/work-database.ts';
+import { PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { ask as askOf } from '../testing/ask.ts';
+import { EVENT } from '../testing/bound-operations.ts';
+import { type Ask, filesWith, startRedacting } from '../testing/redacting.ts';
+import { until } from '../testing/until.ts';
+
+const CANARY = 'canary-of-a-tenant-4711';
+const OTHER = 'canary-of-another-4711';
+
+/** Waits until it is completed. */
+async function erased(ask: Ask, more: object = {}) {
+  const made = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'the contract ended', ...more });
+  assert.equal(made.status, 202, made.text);
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  return (await ask('GET', path)).body;
+}
+
+/** Instead of in a minute. */
+function lookAgainNow(directory: string): void {
+  using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
+  db.exec("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure'");
+}
+
+const countsOf = (body: { matchedEvents: number; erasedEvents: number; heldEvents: number }) => [
+  body.matchedEvents,
+  body.erasedEvents,
+  body.heldEvents,
+];
+
+for (const [sealed, classifications] of [
+  ['sealed', 'All'],
+  ['not sealed', 'None'],
+] as const) {
+  test(`all content of a tenant goes where it is ${sealed}, and no other tenant loses any`, async (t) => {
+    const settings = { Encryption__Classifications: classifications };
+    const { app, ask, sent } = await startRedacting(t, undefined, settings);
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i++) ids.push(await sent({ payload: { note: CANARY, i } }));
+    const elsewhere = { key: PLATFORM_KEY, tenant: 'other' };
+    const kept = await askOf<{ eventId: string }>(app, 'POST', '/api/v1/audit-events', {
+      ...elsewhere,
+      body: { ...EVENT, payload: { note: OTHER } },
+    });
+    const own = { ...EVENT, payload: { note: CANARY } };
+    const first = await ask('POST', '/audit-events', own, { 'Idempotency-Key': 'one' });
+    await until(async () => (await ask('GET', `/audit-events/${ids[0]}/proof`)).status === 200);
+    const proof = (await ask('GET', `/audit-events/${ids[0]}/proof`)).text;
+    const keyring = join(app.dataDirectory, 'keyring.json');
+    const before = sealed === 'sealed' ? readFileSync(keyring, 'utf8') : undefined;
+    const erasure = await erased(ask);
+    assert.deepEqual(countsOf(erasure), [6, 6, 0]);
+    assert.equal(
+      (await ask('GET', `/audit-events/${erasure.noticeId}`)).body.payload.act,
+      'ErasureRequested',
+    );
+    const { body: tombstone } = await ask('GET', `/audit-events/${ids[0]}`);
+    assert.deepEqual(['purgedAt' in tombstone, 'action' in tombstone], [true, false]);
+    assert.equal((await ask('GET', '/audit-events?kind=Event')).body.pagination.total, 0);
+    await until(() => filesWith(app.dataDirectory, CANARY).length === 0);
+    const again = await ask('POST', '/audit-events', own, { 'Idempotency-Key': 'one' });
+    assert.equal(again.status, 201, 'the key from before recognises nothing');
+    assert.notEqual(again.body.eventId, first.body.eventId);
+    const signer = await ask('GET', '/log/t/acme/key');
+    const verifier = await noteVerifier(signer.text.trim());
+    assert.ok((await verifyEventProof(parseEventProof(proof), { verifiers: [verifier] })).whole);
+    const { eventId } = kept.body;
+    const there = await askOf<{ payload: object }>(app, 'GET', `/api/v1/audit-events/${eventId}`, elsewhere);
+    assert.deepEqual(there.body.payload, { note: OTHER });
+    const later = await sent({ payload: { note: 'later' } });
+    assert.deepEqual((await ask('GET', `/audit-events/${later}`)).body.payload, { note: 'later' });
+    if (before !== undefined) assert.notEqual(readFileSync(keyring, 'utf8'), before);
+    const { body: notices } = await ask('GET', '/audit-events?kind=Notice');
+    const purges = notices.data.filter(({ action }) => action === 'Purge.Events');
+    assert.deepEqual(
+      purges.map(({ payload }) => [payload?.['cause'], payload?.['count']]),
+      [['KeyDestroyed', 6]],
+    );
+    assert.ok(!app.lines.some(({ message }) => message === 'a job has failed'));
+    const { faults, totals } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
+    assert.deepEqual([faults, totals.deleted], [[], 6]);
+  });
+}
+
+test('exactly one of a subject and the own tenant is to be erased', async (t) => {
+  const { ask, sent } = await startRedacting(t);
+  const id = await sent();
+  const refused = async (body: object) => {
+    const told = await ask('POST', '/erasures', { reason: 'x', ...body });
+    return [told.status, told.body.error.code, told.body.error.details?.[0]?.field];
+  };
+  assert.deepEqual(await refused({ tenantId: 'other' }), [403, 'TENANT_MISMATCH', 'tenantId']);
+  const subject = { userId: 'u-1' };
+  assert.deepEqual(await refused({ tenantId: 'other', subject }), [403, 'TENANT_MISMATCH', 'tenantId']);
+  assert.deepEqual(await refused({ tenantId: 'acme', subject }), [422, 'VALIDATION_FAILED', 'tenantId']);
+  assert.deepEqual(await refused({ tenantId: 'acme', fields: ['payload'] }), [
+    422,
+    'VALIDATION_FAILED',
+    'fields',
+  ]);
+  assert.deepEqual(await refused({}), [422, 'VALIDATION_FAILED', 'subject']);
+  assert.ok('action' in (await ask('GET', `/audit-events/${id}`)).body);
+});
+
+test('what a hold keeps is left with its key until the hold ends, and goes then', async (t) => {
+  const { app, ask, sent } = await startRedacting(t, undefined, { Encryption__Classifications: 'All' });
+  const [, held] = [await sent(), await sent({ payload: { iban: 'kept', note: CANARY } }), await sent()];
+  const hold = { name: 'court', reason: 'a case', conditions: { 'payload.iban': 'kept' } };
+  const { holdId } = (await ask('POST', '/legal-holds', hold)).body as unknown as { holdId: string };
+  const keyring = join(app.dataDirectory, 'keyring.json');
+  const copy = join(app.dataDirectory, '..', 'keyring.before');
+  copyFileSync(keyring, copy);
+  const made = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'x' });
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+  const { body: so } = await ask('GET', path);
+  assert.deepEqual([so.status, ...countsOf(so)], ['Processing', 3, 2, 1]);
+  assert.deepEqual((await ask('GET', `/audit-events/${held}`)).body.payload, { iban: 'kept', note: CANARY });
+  assert.equal(readFileSync(keyring, 'utf8'), readFileSync(copy, 'utf8'), 'the key is needed');
+  const later = await sent();
+  assert.equal((await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' })).status, 200);
+  lookAgainNow(app.dataDirectory);
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  assert.deepEqual(countsOf((await ask('GET', path)).body), [3, 3, 0]);
+  assert.ok('purgedAt' in (await ask('GET', `/audit-events/${held}`)).body);
+  assert.ok('action' in (await ask('GET', `/audit-events/${later}`)).body, 'it came behind the request');
+  assert.notEqual(readFileSync(keyring, 'utf8'), readFileSync(copy, 'utf8'));
+  const { faults, totals } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
+  assert.deepEqual([faults, totals.deleted], [[], 3]);
+});
+
+test('a second erasure counts nothing that the first has erased', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  for (let i = 0; i < 20; i++) await sent();
+  const made = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'x' });
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  assert.deepEqual(countsOf((await ask('GET', path)).body), [20, 20, 0]);
+  const again = await erased(ask);
+  assert.deepEqual(countsOf(again), [0, 0, 0]);
+  assert.equal((await checkStore(app.dataDirectory, { keys: [], seen: [] })).faults.length, 0);
+});
