@@ -171,9 +171,8 @@ async function erase(
 async function walkOf(job: Job, record: ErasureRecord, { log }: ErasureWorkParts): Promise<Walk> {
   const { version, counts, noticeId } = record;
   const saved = job.progress === undefined ? undefined : (parseJson(job.progress) as Walk);
-  // One that has come to its end and is told of already is over: what was held may be free by now.
-  if (saved?.version === version && (saved.next < saved.counts.end || isNews(saved.counts, record)))
-    return saved;
+  // Of this job: the one that looks again after a wait is another.
+  if (saved?.version === version) return saved;
   if (counts !== undefined) {
     const next = counts.firstHeld ?? counts.end;
     return { version, next, counts: { ...counts, held: 0, firstHeld: null } };
@@ -299,7 +298,7 @@ async function ended(
     ? 'Some events are of a log that ended with a restore; no notice can follow in it, so that they stay.'
     : undefined;
   const isOver = counts.held === 0;
-  if (isNews(counts, record)) {
+  if (isOver || counts.held !== record.counts?.held || counts.erased !== record.counts.erased) {
     const state = !isOver ? 'Processing' : failureReason === undefined ? 'Completed' : 'Failed';
     const completedAtMs = isOver ? parts.clock.now() : undefined;
     const next = {
@@ -313,11 +312,6 @@ async function ended(
     await putErasure(next, isOver ? 'ErasureCompleted' : 'ErasureHeld', counts.erased, parts);
   }
   return isOver;
-}
-
-/** Whether the record does not say so yet. */
-function isNews({ held, erased }: ErasureCounts, { counts }: ErasureRecord): boolean {
-  return held === 0 || held !== counts?.held || erased !== counts.erased;
 }
 
 async function putErasure(
