@@ -74,7 +74,7 @@ test('a pool of many tenants is planned for many, also behind pools of few', asy
   for (let i = 0; i < 8; i++) await append(writer, ...tenants.map((tenant) => requestOf(tenant)));
   const plan = await database.plainly(async (client) => {
     await client.query(`BEGIN; ${PLANNED_FOR_MANY}`);
-    const none = Array.from({ length: 28 }, () => 'NULL').join();
+    const none = Array.from({ length: 29 }, () => 'NULL').join();
     const { rows } = await client.query<Record<string, string>>(
       `EXPLAIN EXECUTE "${WRITE_MANY_AT_ONCE.name}" (${none})`,
     );
