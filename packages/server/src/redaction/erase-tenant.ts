@@ -87,7 +87,7 @@ export async function eraseTenant(
     const { spans, eventIds, firstHeld, next } = await portionOf(tenantRecord, walk.next, end, parts);
     const { holdsAsOf } = tenantRecord;
     const request = { tenant, spans, cause: 'KeyDestroyed', holdsAsOf, correlationId, deadline } as const;
-    // The index is rid of all of it once.
+    // The index is cleaned once, at the end.
     const { holdsChanged } = await remove(request, { ...parts, forget: async () => {} });
     await parts.violations.forTenant(tenant).forgetValues(eventIds);
     if (holdsChanged) {

@@ -1,6 +1,6 @@
 // Purges the expired content of one stream, as a job. Each removal is done or repeated as a whole (streams/removal/remove.ts): after a
 // crash the job is claimed again and finds what is still there, also what a notice names already. Behind the last stream, the
-// index is rid of what was removed, and space is given back.
+// index is cleaned, and space is given back.
 
 import type { TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -183,7 +183,7 @@ async function removeAll(
   parts: PurgeParts,
 ): Promise<Removed[]> {
   const correlationId = parts.random.uuid();
-  // The index is rid of it once, by the job behind the last stream.
+  // The index is cleaned once, by the job behind the last stream.
   const removing = { ...parts, forget: async () => {} };
   const settled = await Promise.allSettled(
     removable.map(({ policy, spans }) =>

@@ -32,7 +32,7 @@ export function requireSettled({ place, keys }: RingData, ringKey: string): void
 export interface Sealing extends Disposable {
   readonly ring: Keyring | undefined;
   readonly rows: SealedRows;
-  /** Made for whoever appends. */
+  /** Made for each append. */
   readonly newSealer: () => PoolSealer | undefined;
 }
 

@@ -183,7 +183,7 @@ for (const [how, sql] of Object.entries(MOVES)) {
   });
 }
 
-test('what is sealed is read by whoever has the keyring, also where new content is not sealed any more', async () => {
+test('a service with the keyring reads sealed content, also once it seals no new content', async () => {
   const ring = testRing();
   const directory = await sealedPlace(ring);
   await using storage = await openAt(directory, sealingBy(ring, []));

@@ -1,4 +1,4 @@
-// Partitions of past months: each is dropped once it is empty, and never one that has a row, whoever owns the tables.
+// Partitions of past months: an empty one is dropped and one with rows never is, for any owner of the tables.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

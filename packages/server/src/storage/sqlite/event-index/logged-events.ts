@@ -64,7 +64,7 @@ export class LoggedEvents {
   }
 }
 
-/** Anything but bytes is left to whoever looks at the event. */
+/** Anything but bytes is left to the code that judges the event. */
 function textIn(value: unknown): unknown {
   return value instanceof Uint8Array
     ? Buffer.from(value.buffer, value.byteOffset, value.length).toString()
