@@ -52,14 +52,17 @@ export async function destroyPastKeys(parts: DestroyingParts): Promise<Destroyed
 async function destroyed(gone: DestroyedKeys, parts: DestroyingParts): Promise<DestroyedKeys> {
   const branches = [...gone.tenantKeys.map(tenantBranch), ...gone.months.map(monthBranch)];
   if (branches.length === 0) return gone;
-  await changeKeyring(parts, (ring) => ({
-    ...ring,
-    keys: ring.keys.map((key) => ({ ...key, tree: branches.reduce<KeyTree>(withoutBranch, key.tree) })),
-  }));
+  await changeKeyring(parts, (ring) => withoutBranches(ring, branches));
   return gone;
 }
 
-/** One process after the other. Throws StartError where there is no keyring. */
+/** The same keyring where all of them are gone: keys that were destroyed once are named each time. */
+function withoutBranches(ring: RingData, branches: readonly string[]): RingData {
+  const keys = ring.keys.map((key) => ({ ...key, tree: branches.reduce<KeyTree>(withoutBranch, key.tree) }));
+  return keys.every(({ tree }, i) => tree === ring.keys[i]!.tree) ? ring : { ...ring, keys };
+}
+
+/** One process after the other; a keyring that does not change is not written. Throws StartError where there is no keyring. */
 export async function changeKeyring(
   { place, onChange }: Pick<DestroyingParts, 'place' | 'onChange'>,
   change: (ring: RingData) => RingData,
@@ -73,6 +76,7 @@ export async function changeKeyring(
   const ring = await readKeyring(path, provider);
   if (ring === undefined) throw new StartError(`the keyring ${path} is not there`);
   const changed = change(ring);
+  if (changed === ring) return ring;
   await replaceKeyring(changed, provider);
   onChange?.(changed);
   return changed;

@@ -22,11 +22,12 @@ export function secretAt(tree: KeyTree, path: string): Uint8Array | undefined {
   return secret;
 }
 
-/** The tree without a path and all that is under it. */
+/** The tree without a path and all that is under it; the same one where nothing of that is left. */
 export function withoutBranch(tree: KeyTree, path: string): KeyTree {
   const left = new Map([...tree].filter(([own]) => !own.startsWith(path)));
   const from = nodeOver(tree, path);
-  if (from === undefined || from === path) return left;
+  if (from === undefined) return left.size === tree.size ? tree : left;
+  if (from === path) return left;
   left.delete(from);
   let secret = tree.get(from)!;
   for (let at = from.length; at < path.length; at++) {
