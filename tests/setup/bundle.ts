@@ -55,8 +55,10 @@ function dependencies(): string[] {
   return globSync('packages/*/package.json', { cwd: ROOT }).flatMap((path) => {
     const manifest = JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as {
       dependencies?: Record<string, string>;
+      peerDependencies?: Record<string, string>;
     };
-    return Object.keys(manifest.dependencies ?? {}).filter((name) => !name.startsWith(OURS));
+    const { dependencies: own, peerDependencies: peers } = manifest;
+    return Object.keys({ ...own, ...peers }).filter((name) => !name.startsWith(OURS));
   });
 }
 

@@ -27,6 +27,8 @@ export interface OutboundHttpOptions {
   /** Which addresses may be connected to over TLS, and which without it. */
   readonly https: AddressRule;
   readonly http: AddressRule;
+  /** In PEM: what verifies the certificates of others, in the place of the authorities that the system trusts. */
+  readonly authorities?: string | undefined;
   /** For tests: what a name resolves to. */
   readonly lookup?: typeof systemLookup;
 }
@@ -87,12 +89,13 @@ class GuardedHttp implements OutboundHttp {
   readonly #tls: TlsAgent;
 
   constructor(options: OutboundHttpOptions) {
-    const { http, https, lookup = systemLookup } = options;
+    const { http, https, authorities, lookup = systemLookup } = options;
     const kept = { keepAlive: true, timeout: IDLE_MS };
     this.#options = options;
     this.#plain = new Agent({ ...kept, lookup: judgedLookup(lookup, http, 'http:') });
     // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED turns the default off.
-    const verified = { ...kept, rejectUnauthorized: true };
+    const trusted = authorities === undefined ? {} : { ca: authorities };
+    const verified = { ...kept, ...trusted, rejectUnauthorized: true };
     this.#tls = new TlsAgent({ ...verified, lookup: judgedLookup(lookup, https, 'https:') });
   }
 
