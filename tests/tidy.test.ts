@@ -71,6 +71,8 @@ const EVERYWHERE = [
   'start-error',
 ];
 
+const OPEN = [...NOUNS, ...EVERYWHERE];
+
 /** Which room of the server may import which; app names all of them, main.ts only what it starts. */
 const ROOMS: Record<string, readonly string[]> = {
   runtime: [],
@@ -83,17 +85,18 @@ const ROOMS: Record<string, readonly string[]> = {
   paging: ['call', 'access'],
   query: ['access', 'events', 'policies'],
   config: ['runtime'],
-  ...Object.fromEntries(NOUNS.map((noun) => [noun, [...NOUNS, ...EVERYWHERE]])),
-  operations: [...NOUNS, ...EVERYWHERE],
+  ...Object.fromEntries(NOUNS.map((noun) => [noun, [...OPEN]])),
+  operations: [...OPEN],
   gateway: ['operations', 'config', 'access', 'admin', 'policies', ...EVERYWHERE],
   protocols: ['gateway', 'operations', 'config', ...EVERYWHERE],
-  storage: [...NOUNS, ...EVERYWHERE],
-  outbound: [...NOUNS, ...EVERYWHERE],
-  app: ['config', 'operations', 'gateway', 'protocols', 'storage', 'outbound', ...NOUNS, ...EVERYWHERE],
-  operate: ['check-store', 'config', 'storage', ...NOUNS, ...EVERYWHERE],
-  'check-store': ['storage', ...NOUNS, ...EVERYWHERE],
+  storage: [...OPEN],
+  outbound: [...OPEN],
+  'keyring-place': ['config', 'storage', 'outbound', ...OPEN],
+  app: ['config', 'keyring-place', 'operations', 'gateway', 'protocols', 'storage', 'outbound', ...OPEN],
+  operate: ['check-store', 'config', 'keyring-place', 'storage', ...OPEN],
+  'check-store': ['storage', ...OPEN],
   main: ['app', 'config', ...EVERYWHERE],
-  index: ['app', 'check-store', 'config', 'main', 'operate', ...NOUNS, ...EVERYWHERE],
+  index: ['app', 'check-store', 'config', 'keyring-place', 'main', 'operate', ...OPEN],
 };
 
 /** Where callers and keys get their clearance, and where it is handed on to repeats.ts, which decides who may learn of a repeat. */

@@ -24,10 +24,10 @@ import type { FsckProgress, FsckReport } from './storage/fsck/fsck.ts';
 import { checkJournal } from './storage/sqlite/fsck/fsck.ts';
 import { type StoreFault, storeFault } from './storage/fsck/store-fault.ts';
 import { type IndexReport, indexFaults } from './storage/fsck/index-faults.ts';
-import { type EncryptionSettings, keyringOf } from './storage/sealing/open-keyring.ts';
+import { plainKeyring } from './storage/sealing/open-keyring.ts';
 import { SealedRows } from './storage/sealing/sealed-rows.ts';
 import { Keyring } from './storage/sealing/keyring.ts';
-import { readKeyring } from './storage/sealing/keyring-file.ts';
+import { type KeyringFile, readKeyring } from './storage/sealing/keyring-file.ts';
 import type { Awaitable } from './storage/resumable.ts';
 import { hasKeys } from './storage/sqlite/records/tenant-keys.ts';
 import { readInstallation } from './storage/sqlite/connection/meta.ts';
@@ -41,7 +41,7 @@ import { type AnchorSnapshots, readAnchorHistoryAt } from './storage/fsck/memory
 import { NoteReader, type TrustedKey } from './storage/fsck/notes.ts';
 import type { AnchoredHead } from './streams/anchor/anchor.ts';
 
-export { hasAnchor, type StoreFault };
+export { hasAnchor, plainKeyring, type StoreFault };
 
 export interface StoreCheckRequest {
   /** Verifier keys, of any of the logs: one key signs them all. None: those beside the data. */
@@ -51,8 +51,8 @@ export interface StoreCheckRequest {
   readonly tenant?: string | undefined;
   /** The file, or the directory it is in; undefined: the data directory. */
   readonly anchor?: string | undefined;
-  /** The keyring, by its settings; undefined: a file in the data directory. */
-  readonly encryption?: Omit<EncryptionSettings['encryption'], 'classifications'> | undefined;
+  /** Undefined: a file of secrets in the data directory. */
+  readonly keyring?: KeyringFile | undefined;
   /** Skips the comparison of the index. */
   readonly isWithoutIndex?: boolean;
   readonly onProgress?: (progress: FsckProgress) => void;
@@ -223,22 +223,16 @@ async function runInLots<T>(
 /** Undefined where nothing was ever sealed. Throws StartError: what nobody can look into is not verified. */
 async function ringToVerify(
   directory: string | undefined,
-  { encryption = KEYRING_BESIDE }: StoreCheckRequest,
+  { keyring = plainKeyring(directory ?? '.') }: StoreCheckRequest,
   hasKeys: () => Awaitable<boolean>,
 ): Promise<Keyring | undefined> {
   if (!(await hasKeys())) return undefined;
-  const { path, provider } = keyringOf({
-    encryption: { classifications: [], ...encryption },
-    storage: { dataDirectory: directory ?? '.' },
-  });
-  const ring = await readKeyring(path, provider);
-  if (ring !== undefined) return new Keyring(ring);
+  const found = await readKeyring(keyring);
+  if (found !== undefined) return new Keyring(found.ring);
   throw new StartError(
-    `there is sealed content, and no keyring ${path} that opens it: name the keyring by --keyring or Encryption__Keyring`,
+    `there is sealed content, and no keyring ${keyring.path} that opens it: name the keyring by --keyring or Encryption__Keyring`,
   );
 }
-
-const KEYRING_BESIDE = { provider: 'File', keyring: undefined } as const;
 
 const NOT_ASKED_FOR = 'it was not asked for';
 

@@ -3,17 +3,25 @@
 export type { ApiKeyRecord } from './access/api-keys.ts';
 export type { MadeKey } from './access/key-changes.ts';
 export { TOKEN_LIFETIME_SECONDS_MAX } from './access/token-lifetime.ts';
-export { checkDatabase, checkStore, hasAnchor, isStore, type StoreFault } from './check-store.ts';
+export {
+  checkDatabase,
+  checkStore,
+  hasAnchor,
+  isStore,
+  plainKeyring,
+  type StoreFault,
+} from './check-store.ts';
 export { ConfigError } from './config/config-error.ts';
 export { verifyingUrl } from './config/database-urls.ts';
 export { showAsJson, showAsText } from './config/show.ts';
+export { keyringOf } from './keyring-place.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
 export { createKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';
 export { backUp } from './operate/back-up.ts';
 export { type CopiedStore, type CopyProgress, copyStore } from './operate/copy-store.ts';
 export { migrate, type Migrated } from './operate/migrate.ts';
 export { openRecovery, type Recovery } from './operate/recover.ts';
-export { type DataRotation, rotateData } from './operate/rotate-data.ts';
+export { type DataRotation, rewrapKeys, type Rewrapping, rotateData } from './operate/rotate-data.ts';
 export { rotateSigning, type SigningRotation } from './operate/rotate-signing.ts';
 export { type BundleWish, openBundle, type OpenedBundle } from './operate/make-bundle.ts';
 export { passes, readKinds } from './query/filters.ts';

@@ -8,6 +8,7 @@ const env = {
   Storage__OwnerUrl: 'postgres://owner:hunter2@db/audit',
   Storage__IndexUrl: 'postgres://index:hunter2@db/audit',
   Storage__RetentionUrl: 'postgres://retention:hunter2@db/audit?password=hunter2',
+  Encryption__Vault__Token: 'hunter2',
   TALLYSTICK_ADMIN_KEY: 'hunter2-hunter2-hunter2',
 };
 
@@ -18,6 +19,7 @@ test('prints what holds and where it comes from, secrets masked', async () => {
   assert.match(stdout, /^Storage__Url +\*\*\* {2}\(environment\)$/m);
   for (const name of ['OwnerUrl', 'IndexUrl', 'RetentionUrl'])
     assert.match(stdout, new RegExp(`^Storage__${name} +\\*\\*\\* {2}\\(environment\\)$`, 'm'));
+  assert.match(stdout, /^Encryption__Vault__Token +\*\*\* {2}\(environment\)$/m);
   assert.match(stdout, /^TALLYSTICK_ADMIN_KEY +\*\*\* {2}\(environment\)/m);
   assert.doesNotMatch(stdout, /hunter2/);
 });

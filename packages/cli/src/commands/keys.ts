@@ -17,6 +17,7 @@ import { warn } from '../output/complain.ts';
 import { keysAsTable } from '../keys-report.ts';
 import { positiveSecondsIn, secondsIn } from '../output/length-of-time.ts';
 import { type ConfigFileOption, dataCommand } from '../data-command.ts';
+import { rewrapCommand } from './rewrap.ts';
 import { rotateDataCommand } from './rotate-data.ts';
 import { rotateSigningCommand } from './rotate-signing.ts';
 
@@ -47,7 +48,8 @@ export function keysCommand(): Command {
     .addCommand(rotateCommand())
     .addCommand(revokeCommand())
     .addCommand(rotateSigningCommand())
-    .addCommand(rotateDataCommand());
+    .addCommand(rotateDataCommand())
+    .addCommand(rewrapCommand());
 }
 
 function createCommand(): Command {

@@ -29,7 +29,7 @@ interface Place {
   readonly database?: { readonly url: string; readonly setting: string };
   readonly anchor: string | undefined;
   /** Of the keyring; undefined: a file beside the data. */
-  readonly encryption: Pick<Config['encryption'], 'provider' | 'keyring'> | undefined;
+  readonly keyring: ReturnType<Server['plainKeyring']> | undefined;
 }
 
 /** `where` is a data directory, or the URL of a database. */
@@ -122,7 +122,7 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
       database,
       directory: undefined,
       anchor: options.anchor,
-      encryption: encryptionOf(options, undefined),
+      keyring: keyringIn('.', options, undefined, server),
     };
   }
   const hasJournal = server.isStore(where);
@@ -132,19 +132,25 @@ function placeOf(where: string, options: StoreOptions, server: Server): Place {
   const isOwn = settings !== undefined && resolve(settings.storage.dataDirectory) === resolve(where);
   if (database !== undefined && (isOwn || !hasJournal)) {
     const anchor = options.anchor ?? settings?.log.anchor;
-    return { database, directory: where, anchor, encryption: encryptionOf(options, settings) };
+    return { database, directory: where, anchor, keyring: keyringIn(where, options, settings, server) };
   }
-  const encryption = encryptionOf(options, isOwn ? settings : undefined);
-  if (hasJournal) return { directory: where, anchor: options.anchor, encryption };
+  const keyring = keyringIn(where, options, isOwn ? settings : undefined, server);
+  if (hasJournal) return { directory: where, anchor: options.anchor, keyring };
   throw new CannotRun(
     `${where} is a directory without data; give the data directory of a service, with Storage__Url set if it has a database`,
   );
 }
 
-/** Of the settings that belong to the data, or of the file alone; undefined: a file beside the data. */
-function encryptionOf({ keyring }: StoreOptions, settings: Config | undefined): Place['encryption'] {
-  if (keyring === undefined) return settings?.encryption;
-  return { provider: settings?.encryption.provider ?? 'File', keyring };
+/** By the settings that belong to the data, or a file of secrets; undefined: one beside the data. */
+function keyringIn(
+  dataDirectory: string,
+  { keyring }: StoreOptions,
+  settings: Config | undefined,
+  server: Server,
+): Place['keyring'] {
+  const own = settings && server.keyringOf({ ...settings, storage: { dataDirectory } });
+  if (keyring === undefined) return own;
+  return { ...(own ?? server.plainKeyring('.')), path: keyring };
 }
 
 /** Settings that are wrong are no matter of a directory that has its events itself. */

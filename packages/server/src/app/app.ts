@@ -18,6 +18,7 @@ import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
 import { bindOperations, boundOperation, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
+import { keyringOf } from '../keyring-place.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
 import { withRetention } from '../retention/sweeper.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
@@ -71,7 +72,8 @@ export async function createApp(
   const validate = createValidate();
   const meter = createMeter(clock);
   const waysOut = createWaysOut(config, clock);
-  const surroundings = { ...around, config, validate, witnessPolicy, meter, waysOut };
+  const keyring = keyringOf(config);
+  const surroundings = { ...around, config, validate, witnessPolicy, meter, waysOut, keyring };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const database = config.storage.url === undefined ? undefined : storage;

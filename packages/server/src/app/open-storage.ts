@@ -9,21 +9,21 @@ import { StartError } from '../start-error.ts';
 import { readMove } from '../storage/files/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
-import { sealingOf } from '../storage/sealing/open-keyring.ts';
+import { openingOf } from '../storage/sealing/open-keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import { nodeName } from './node-name.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** Throws StartError. The data directory must be there. */
 export async function openStorage(surroundings: Surroundings): Promise<Storage> {
-  const { config, clock, random, telemetry, hasThreads } = surroundings;
+  const { config, clock, random, telemetry, hasThreads, keyring } = surroundings;
   const { dataDirectory: directory, distribute } = config.storage;
   const urls = databaseUrls(config.storage);
   const { origin: logOrigin } = config.log;
   const { streams } = config;
   const onFailure = (error: unknown) =>
     telemetry.error('keys or tenants could not be read or written', error);
-  const openSealing = sealingOf(config, { random, clock });
+  const openSealing = openingOf(keyring, { random, nowMs: clock.now() });
   const common = { logOrigin, streams, clock, random, openSealing, onFailure };
   const onIndexTrouble = (what: string, error: Error | undefined) =>
     error === undefined ? telemetry.warn(what) : telemetry.error(what, error);

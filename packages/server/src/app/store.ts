@@ -37,7 +37,6 @@ import {
   SIGNING_KEYS_FOLDER,
 } from '../storage/keys/signing-key-files.ts';
 import { destroyTenantKeys } from '../storage/sealing/destroy-keys.ts';
-import { keyringOf } from '../storage/sealing/open-keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import { removeDrafts } from '../storage/files/whole-file.ts';
 import type { Anchor } from '../streams/anchor/anchor.ts';
@@ -165,7 +164,7 @@ function workOn(
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
-  const { config, clock, random, telemetry, nextId } = surroundings;
+  const { clock, random, telemetry, nextId, keyring } = surroundings;
   const { change, tenants, erasures, holds } = access;
   const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
   const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
@@ -183,7 +182,7 @@ function workOn(
       destroyKeys: (tenant) =>
         destroyTenantKeys(tenant, {
           keys: storage.tenantKeys,
-          place: keyringOf(config),
+          place: keyring,
           nowMs: clock.now(),
         }),
     }),

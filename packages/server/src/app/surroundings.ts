@@ -13,6 +13,7 @@ import type { Mount } from '../protocols/http/mount.ts';
 import type { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import type { KeyringPlace } from '../storage/sealing/open-keyring.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { WaysOut } from './ways-out.ts';
 
@@ -26,6 +27,7 @@ export interface Surroundings {
   readonly witnessPolicy: WitnessPolicy | undefined;
   readonly meter: Meter;
   readonly waysOut: WaysOut;
+  readonly keyring: KeyringPlace;
   /** Whether the log is written and read in threads of its own. Without them a store opens in a fraction of the time. */
   readonly hasThreads: boolean;
   /** Aborted when the service is told to stop. */

@@ -67,6 +67,13 @@ export function text(allowed: string, fulfils: (value: string) => boolean): Kind
   };
 }
 
+export function visible(min: number, max: number): Kind<string> {
+  return text(
+    `${min} to ${max} visible ASCII characters`,
+    (v) => /^[\x21-\x7e]*$/.test(v) && v.length >= min && v.length <= max,
+  );
+}
+
 export function path(): Kind<string> {
   return text('a path', (value) => value.length > 0 && !value.includes('\0'));
 }

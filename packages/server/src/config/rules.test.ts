@@ -91,6 +91,91 @@ test('an identity provider needs https; outside Production, http on loopback wil
   assert.deepEqual(names(problems({ ...issuerAt(local), Environment: 'Tset' })), ['Environment']);
 });
 
+const VAULT = { Encryption__Provider: 'Vault', Encryption__Vault__Address: 'https://vault.example:8200' };
+const WITH_TOKEN = { ...VAULT, Encryption__Vault__Key: 'k', Encryption__Vault__Token: 's.hunter2' };
+const KMS = { Encryption__Provider: 'AwsKms', Encryption__AwsKms__KeyId: 'alias/audit' };
+
+test('a provider of the keyring needs its key and a way in, with one line for each mistake', () => {
+  const table: [Variables, RegExp[]][] = [
+    [WITH_TOKEN, []],
+    [KMS, []],
+    [{ ...WITH_TOKEN, Encryption__Provider: 'File' }, []],
+    [{ Encryption__Provider: 'AwsKms' }, [/^Encryption__AwsKms__KeyId is missing; AwsKms needs the ARN/]],
+    [
+      { Encryption__Provider: 'Vault' },
+      [
+        /^Encryption__Vault__Address is missing; Vault needs it$/,
+        /^Encryption__Vault__Key is missing; Vault needs it$/,
+        /^Encryption__Vault__Token, .*TokenFile, .*Kubernetes__Role: one of them is missing/,
+      ],
+    ],
+    [
+      { ...WITH_TOKEN, Encryption__Vault__TokenFile: '/run/token' },
+      [/^Encryption__Vault__Token, Encryption__Vault__TokenFile: only one of them/],
+    ],
+    [
+      { ...VAULT, Encryption__Vault__Key: 'a/b', Encryption__Vault__Token: 't' },
+      [/^Encryption__Vault__Key: "a\/b"/],
+    ],
+    [{ ...WITH_TOKEN, Encryption__Vault__Mount: '../sys' }, [/^Encryption__Vault__Mount: "..\/sys"/]],
+    [
+      { ...WITH_TOKEN, Encryption__Vault__Token: 'hunter2 hunter2' },
+      [/^Encryption__Vault__Token: the value given \(not shown, it is a secret\)/],
+    ],
+    [
+      { ...WITH_TOKEN, Encryption__Vault__Address: 'http://127.0.0.1:8200' },
+      [
+        /^Encryption__Vault__Address: http:\/\/127.0.0.1:8200 is plain http; a provider of the keyring needs https$/,
+      ],
+    ],
+    [{ ...WITH_TOKEN, Encryption__Vault__Address: 'http://127.0.0.1:8200', Environment: 'Test' }, []],
+    [
+      { ...KMS, Encryption__AwsKms__Endpoint: 'http://kms.example', Environment: 'Test' },
+      [/^Encryption__AwsKms__Endpoint: .* needs https, or in Test http on loopback$/],
+    ],
+  ];
+  for (const [variables, expected] of table) {
+    const lines = problems(variables);
+    assert.equal(lines.length, expected.length, lines.join('\n'));
+    for (const [i, line] of lines.entries()) assert.match(line, expected[i]!);
+    assert.doesNotMatch(lines.join(), /hunter2/);
+  }
+});
+
+test('a previous provider is another one, or has another key', () => {
+  const [previous, key] = ['Encryption__PreviousProvider', 'Encryption__PreviousKey'];
+  const table: [Variables, RegExp | undefined][] = [
+    [{ ...WITH_TOKEN, [previous]: 'File' }, undefined],
+    [{ ...WITH_TOKEN, [previous]: 'Vault', [key]: 'old' }, undefined],
+    [{ ...WITH_TOKEN, Encryption__Provider: 'File', [previous]: 'Vault' }, undefined],
+    // The key from before is all that is known of the provider from before.
+    [{ ...WITH_TOKEN, [previous]: 'AwsKms', [key]: 'alias/old' }, undefined],
+    [{ ...WITH_TOKEN, [previous]: 'AwsKms' }, /^Encryption__AwsKms__KeyId is missing/],
+    [
+      { ...WITH_TOKEN, [key]: 'old' },
+      /^Encryption__PreviousKey is given without Encryption__PreviousProvider/,
+    ],
+    [
+      { ...WITH_TOKEN, [previous]: 'File', [key]: 'old' },
+      /^Encryption__PreviousKey is given, and .* is File/,
+    ],
+    [
+      { [previous]: 'File' },
+      /^Encryption__PreviousProvider: File is also Encryption__Provider; leave it out$/,
+    ],
+    [
+      { ...WITH_TOKEN, [previous]: 'Vault' },
+      /Vault is also Encryption__Provider; name the key that it had by/,
+    ],
+  ];
+  for (const [variables, expected] of table) {
+    const [line, ...more] = problems(variables);
+    if (expected === undefined) assert.equal(line, undefined);
+    else assert.match(line ?? '', expected);
+    assert.deepEqual(more, []);
+  }
+});
+
 test('on PostgreSQL in Production a service needs places for the anchor and the keyring, and other commands do not', () => {
   const servable = (variables: Variables) =>
     requireServable(loadConfig({ variables, workingDirectory: import.meta.dirname }).config);

@@ -43,6 +43,10 @@ const RULES: readonly Rule[] = [
   (written) => ofDatabase(written, 'Storage__RetentionUrl', 'it is another login to that database'),
   distributedDatabase,
   encryptedClasses,
+  previousProvider,
+  kmsWhole,
+  vaultWhole,
+  keyringProvidersOverTls,
   tlsWhole,
   portsApart,
   limitGiven,
@@ -68,6 +72,56 @@ function encryptedClasses({ config: { encryption } }: WrittenSettings): string |
   return `Encryption__Classifications: ${whole} stands beside others; it stands alone`;
 }
 
+function previousProvider({ config: { encryption }, isGiven, isWrong }: WrittenSettings): string | undefined {
+  const { provider, previousProvider: previous } = encryption;
+  const [before, key] = ['Encryption__PreviousProvider', 'Encryption__PreviousKey'];
+  if (!isGiven(before) && isGiven(key))
+    return `${key} is given without ${before}; it is a key of that provider`;
+  if (previous === undefined || isWrong('Encryption__Provider')) return undefined;
+  if (previous === 'File' && isGiven(key)) return `${key} is given, and ${before} is File, which has no key`;
+  if (previous !== provider || (previous !== 'File' && isGiven(key))) return undefined;
+  return `${before}: ${previous} is also Encryption__Provider; ${previous === 'File' ? 'leave it out' : `name the key that it had by ${key}`}`;
+}
+
+/** Whether the keyring is, or may have been, sealed by it. */
+function isUsed({ config: { encryption } }: WrittenSettings, provider: string): boolean {
+  return encryption.provider === provider || encryption.previousProvider === provider;
+}
+
+/** Not where the provider is the previous one alone and its key is named as that. */
+function lacksKey(written: WrittenSettings, provider: string, setting: string): boolean {
+  const { config, isGiven } = written;
+  if (!isUsed(written, provider) || isGiven(setting)) return false;
+  return config.encryption.provider === provider || !isGiven('Encryption__PreviousKey');
+}
+
+function kmsWhole(written: WrittenSettings): string | undefined {
+  if (!lacksKey(written, 'AwsKms', 'Encryption__AwsKms__KeyId')) return undefined;
+  return 'Encryption__AwsKms__KeyId is missing; AwsKms needs the ARN, the id or an alias of a key';
+}
+
+function vaultWhole(written: WrittenSettings): string[] {
+  if (!isUsed(written, 'Vault')) return [];
+  const lines: string[] = [];
+  const [address, key] = ['Encryption__Vault__Address', 'Encryption__Vault__Key'];
+  if (!written.isGiven(address)) lines.push(`${address} is missing; Vault needs it`);
+  if (lacksKey(written, 'Vault', key)) lines.push(`${key} is missing; Vault needs it`);
+  const ways = ['Token', 'TokenFile', 'Kubernetes__Role'].map((way) => `Encryption__Vault__${way}`);
+  const given = ways.filter(written.isGiven);
+  if (given.length === 0) lines.push(`${ways.join(', ')}: one of them is missing; Vault needs a token`);
+  if (given.length > 1)
+    lines.push(`${given.join(', ')}: only one of them can say where the token comes from`);
+  return lines;
+}
+
+function keyringProvidersOverTls(written: WrittenSettings): string[] {
+  const { awsKms, vault } = written.config.encryption;
+  return [
+    ...(isUsed(written, 'AwsKms') ? plainHttp(written, 'Encryption__AwsKms__Endpoint', awsKms.endpoint) : []),
+    ...(isUsed(written, 'Vault') ? plainHttp(written, 'Encryption__Vault__Address', vault.address) : []),
+  ].map(({ line, otherwise }) => `${line}; a provider of the keyring needs https${otherwise}`);
+}
+
 function tlsWhole({ isGiven }: WrittenSettings): string | undefined {
   const [certificate, key] = ['Server__Tls__Certificate', 'Server__Tls__Key'];
   if (isGiven(certificate) === isGiven(key)) return undefined;
@@ -88,19 +142,28 @@ function limitGiven({ config: { rateLimiting }, isGiven }: WrittenSettings): str
   return 'RateLimiting__GlobalLimiter__PermitLimit is missing; RateLimiting__EnableRateLimiting needs it (a whole number, at least 1)';
 }
 
-function providersOverTls({ config, isWrong }: WrittenSettings): string[] {
-  const { authentication, environment } = config;
+function providersOverTls(written: WrittenSettings): string[] {
+  return written.config.authentication.issuers.flatMap(({ issuer, jwksUri }, index) => {
+    const [name, asked] = jwksUri === undefined ? ['Issuer', issuer] : ['JwksUri', jwksUri];
+    return plainHttp(written, `Authentication__Issuers__${index}__${name}`, asked).map(
+      ({ line, otherwise }) => `${line}; an identity provider needs https${otherwise}`,
+    );
+  });
+}
+
+/** One line at most, with what else is allowed: outside Production, loopback. */
+function plainHttp(
+  { config: { environment }, isWrong }: WrittenSettings,
+  setting: string,
+  asked: string | undefined,
+): { readonly line: string; readonly otherwise: string }[] {
+  // Undefined where a required one is missing or wrong, which is reported already.
+  if (asked === undefined || new URL(asked).protocol === 'https:') return [];
   // Written wrongly, it is Production here, as by default.
   const isLoopbackAllowed = environment !== 'Production' || isWrong('Environment');
+  if (isLoopbackAllowed && isLoopbackUrl(asked)) return [];
   const otherwise = environment === 'Production' ? '' : `, or in ${environment} http on loopback`;
-  return authentication.issuers.flatMap(({ issuer, jwksUri }, index) => {
-    const [name, asked] = jwksUri === undefined ? ['Issuer', issuer] : ['JwksUri', jwksUri];
-    // Undefined where a required one is missing or wrong, which is reported already.
-    if (asked === undefined || new URL(asked).protocol === 'https:') return [];
-    if (isLoopbackAllowed && isLoopbackUrl(asked)) return [];
-    const setting = `Authentication__Issuers__${index}__${name}`;
-    return `${setting}: ${asked} is plain http; an identity provider needs https${otherwise}`;
-  });
+  return [{ line: `${setting}: ${asked} is plain http`, otherwise }];
 }
 
 function datesInOrder({ config }: WrittenSettings, version: 'v1' | 'v2'): string | undefined {

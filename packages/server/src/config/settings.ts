@@ -17,17 +17,14 @@ import {
   span,
   text,
   url,
+  visible,
   whole,
 } from './kinds.ts';
+import { ENCRYPTION } from './encryption-settings.ts';
 import { optional, required, type Section, type Setting, setting, type ValueOf } from './setting.ts';
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-const visible = (min: number, max: number) =>
-  text(
-    `${min} to ${max} visible ASCII characters`,
-    (v) => /^[\x21-\x7e]*$/.test(v) && v.length >= min && v.length <= max,
-  );
 const region = text('letters, digits, `.`, `_` and `-`', (v) => new RegExp(REGION_PATTERN).test(v));
 const nodeName = text('up to 64 letters, digits, `.`, `_` and `-`, first a letter or a digit', (v) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v),
@@ -94,7 +91,7 @@ export const SETTINGS = {
   Environment: setting(
     choice('Development', 'Test', 'Production'),
     'Production',
-    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy, do without `Log__Anchor` on PostgreSQL, and may ask identity providers on loopback over plain http.',
+    'Where the service runs. Development writes readable diagnostics; Development and Test trust every proxy, do without `Log__Anchor` on PostgreSQL, and may ask identity providers, and those of the keyring, on loopback over plain http.',
   ),
   Server: {
     Host: setting(host(), '127.0.0.1', 'Address to listen on; `0.0.0.0` or `::` for all.'),
@@ -211,23 +208,7 @@ export const SETTINGS = {
     AutoProvision: setting(flag(), true, "A tenant comes into being at an authorised caller's first write."),
     Region: optional(region, 'no region', 'Region of this installation, for tenants pinned to regions.'),
   },
-  Encryption: {
-    Classifications: setting(
-      list(choice('Public', 'Internal', 'Confidential', 'Secret', 'All', 'None')),
-      ['Confidential', 'Secret'],
-      'The classifications whose content is encrypted at rest: a list of them, or `All`, or `None`. It counts for new events; what is stored stays as it is.',
-    ),
-    Provider: setting(
-      choice('File', 'AwsKms', 'Vault'),
-      'File',
-      'What protects the keyring: `File` only the permissions of its file. This version has no other; with one of them the start stops.',
-    ),
-    Keyring: optional(
-      path(),
-      '`keyring.json` in the data directory; required on PostgreSQL in Production',
-      'The file with the keys over all data keys, made at the first start. It belongs into no backup of the events; without it sealed content is lost. All nodes share it.',
-    ),
-  },
+  Encryption: ENCRYPTION,
   Webhooks: {
     AllowPrivateTargets: setting(
       flag(),

@@ -11,6 +11,7 @@ import { checkStore, isStore, type StoreReport } from '../check-store.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { databaseUrls } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
+import { keyringOf } from '../keyring-place.ts';
 import { instant, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -119,7 +120,7 @@ class Copy {
       keys: [],
       seen: [],
       anchor: this.#config.log.anchor,
-      encryption: this.#config.encryption,
+      keyring: keyringOf(this.#config),
       onProgress: ({ entries, entriesTotal }) =>
         onProgress({ phase: 'Verifying', done: entries, total: entriesTotal }),
     });

@@ -7,13 +7,14 @@ import { EvidenceError, parseNote } from '@tallystick/evidence';
 import { verifyingUrl } from '../config/database-urls.ts';
 import type { Config } from '../config/settings.ts';
 import { verifierKeys } from '../keys/signing-keys.ts';
+import { keyringOf } from '../keyring-place.ts';
 import { systemClock, wait } from '../runtime/clock.ts';
 import { StartError } from '../start-error.ts';
 import type { Resumable } from '../storage/resumable.ts';
 import type { BundleStore, OpenBundleStore } from '../storage/bundle-store.ts';
 import type { LogIdentity } from '../storage/rows/log-identity.ts';
 import { loadSigningKeys } from '../storage/keys/signing-key-files.ts';
-import { sealingOf } from '../storage/sealing/open-keyring.ts';
+import { openingOf } from '../storage/sealing/open-keyring.ts';
 import { openBundleStore as openJournalStore } from '../storage/sqlite/log/bundle-store.ts';
 import { BundleLines, type CoveredRange } from './bundle-lines.ts';
 import { requireData } from './open-data.ts';
@@ -50,7 +51,7 @@ export async function openBundle(config: Config, wish: BundleWish): Promise<Open
   requireData(config);
   const { dataDirectory } = config.storage;
   const place = verifyingUrl(config.storage);
-  const openSealing = sealingOf(config, undefined);
+  const openSealing = openingOf(keyringOf(config));
   if (place === undefined)
     return openIn(await openJournalStore(dataDirectory, wish.tenant, openSealing), dataDirectory, wish);
   // Loaded here: a command over a data directory does not wait for what speaks to databases.

@@ -8,6 +8,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { databaseUrls } from '../config/database-urls.ts';
 import { requireServable } from '../config/rules.ts';
 import type { Config } from '../config/settings.ts';
+import { keyringOf } from '../keyring-place.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { StartError } from '../start-error.ts';
@@ -18,7 +19,7 @@ import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import type { PostgresOptions } from '../storage/postgres/postgres-storage.ts';
 import { SIGNING_KEYS_FOLDER } from '../storage/keys/signing-key-files.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
-import { sealingOf } from '../storage/sealing/open-keyring.ts';
+import { openingOf } from '../storage/sealing/open-keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { ReadAnchor } from '../streams/anchor/anchor.ts';
 import { isAnchorLost, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
@@ -59,7 +60,7 @@ export async function openStorage(config: Config, exclusive: boolean): Promise<S
     streams: config.streams,
     clock,
     random: createSystemRandom(),
-    openSealing: sealingOf(config, undefined),
+    openSealing: openingOf(keyringOf(config)),
   };
   if (urls !== undefined) {
     const alone = exclusive ? anchorPlace(config) : undefined;

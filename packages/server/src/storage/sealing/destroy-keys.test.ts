@@ -215,7 +215,7 @@ test('a new key of the keyring seals all keys, and a running store learns of it'
     assert.equal(count, 2, 'new content has a new data key');
   }
   // The first key of the keyring is of use only for backups from before.
-  const ring = (await readKeyring(place.path, FILE_PROVIDER))!;
+  const { ring } = (await readKeyring(place))!;
   assert.equal(ring.keys.length, 2);
   await replaceKeyring(ring, FILE_PROVIDER);
   assert.equal(await contentsIn(place), '....');

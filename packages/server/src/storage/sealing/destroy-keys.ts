@@ -7,7 +7,7 @@ import { contentMonthOf } from '../rows/content-month.ts';
 import { StartError } from '../../start-error.ts';
 import { takeProcessLock } from '../files/process-lock.ts';
 import { type KeyTree, withoutBranch } from './key-tree.ts';
-import { readKeyring, replaceKeyring } from './keyring-file.ts';
+import { type KeyringFile, type ReadKeyring, readKeyring, replaceKeyring } from './keyring-file.ts';
 import { monthBranch, type RingData, tenantBranch } from './keyring.ts';
 import type { KeyringPlace } from './open-keyring.ts';
 
@@ -62,22 +62,34 @@ function withoutBranches(ring: RingData, branches: readonly string[]): RingData 
   return keys.every(({ tree }, i) => tree === ring.keys[i]!.tree) ? ring : { ...ring, keys };
 }
 
-/** One process after the other; a keyring that does not change is not written. Throws StartError where there is no keyring. */
+/** One process after the other. What has sealed the keyring seals it again, if it changes. Throws StartError where there is no keyring. */
 export async function changeKeyring(
   { place, onChange }: Pick<DestroyingParts, 'place' | 'onChange'>,
   change: (ring: RingData) => RingData,
 ): Promise<RingData> {
-  const { path, provider } = place;
-  using _ = takeProcessLock(
-    `${path}.lock`,
-    'Alone',
-    `the keyring ${path} is being changed by another process`,
-  );
-  const ring = await readKeyring(path, provider);
-  if (ring === undefined) throw new StartError(`the keyring ${path} is not there`);
+  using _ = aloneWith(place);
+  const { ring, sealedBy } = await requireKeyring(place);
   const changed = change(ring);
   if (changed === ring) return ring;
-  await replaceKeyring(changed, provider);
+  await replaceKeyring(changed, sealedBy);
   onChange?.(changed);
   return changed;
+}
+
+/** Seals the keyring anew, by the provider of new keyrings: the only way from one to another. */
+export async function rewrapKeyring(place: KeyringFile): Promise<RingData> {
+  using _ = aloneWith(place);
+  const { ring } = await requireKeyring(place);
+  await replaceKeyring(ring, place.provider);
+  return ring;
+}
+
+function aloneWith({ path }: KeyringFile): Disposable {
+  return takeProcessLock(`${path}.lock`, 'Alone', `the keyring ${path} is being changed by another process`);
+}
+
+async function requireKeyring(place: KeyringFile): Promise<ReadKeyring> {
+  const found = await readKeyring(place);
+  if (found === undefined) throw new StartError(`the keyring ${place.path} is not there`);
+  return found;
 }

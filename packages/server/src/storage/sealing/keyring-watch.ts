@@ -19,12 +19,11 @@ export class KeyringWatch implements Disposable {
 
   /** Reads the file if it has changed. Throws StartError for one that cannot be used: what was there before counts. */
   async look(): Promise<void> {
-    const { path, provider } = this.#place;
-    const version = versionOfKeyring(path);
+    const version = versionOfKeyring(this.#place.path);
     if (version === this.#version || version === undefined) return;
-    const changed = await readKeyring(path, provider);
+    const changed = await readKeyring(this.#place);
     this.#version = version;
-    if (changed !== undefined) this.#ring.become(changed);
+    if (changed !== undefined) this.#ring.become(changed.ring);
   }
 
   [Symbol.dispose](): void {

@@ -37,7 +37,7 @@ test('a keyring that is lost, or is another one, stops the start with one line, 
     openKeyring(place, ['00000000000000aa'], making),
     /^StartError: the keyring .* is not there, and the store has content that only it opens/,
   );
-  assert.equal(await readKeyring(place.path, FILE_PROVIDER), undefined);
+  assert.equal(await readKeyring(place), undefined);
   await openKeyring(place, [], making);
   await assert.rejects(
     openKeyring(place, ['00000000000000aa'], making),
@@ -48,7 +48,7 @@ test('a keyring that is lost, or is another one, stops the start with one line, 
 test('nothing is made where nothing is sealed', async () => {
   const place = newPlace(0);
   assert.equal((await openKeyring(place, [], making)).ring, undefined);
-  assert.equal(await readKeyring(place.path, FILE_PROVIDER), undefined);
+  assert.equal(await readKeyring(place), undefined);
 });
 
 test('a keyring that others can read, that is none, or that is sealed by somebody else is refused', async () => {
@@ -72,5 +72,5 @@ test('what is destroyed in a keyring is written as it is left', async () => {
   const { ring } = await openKeyring(place, [], making);
   const keys = ring!.keys.map((key) => ({ ...key, tree: withoutBranch(key.tree, '0101') }));
   await replaceKeyring({ ...ring!, keys }, FILE_PROVIDER);
-  assert.deepEqual((await readKeyring(place.path, FILE_PROVIDER))!.keys, keys);
+  assert.deepEqual((await readKeyring(place))!.ring.keys, keys);
 });
