@@ -48,9 +48,9 @@ export interface StoredTenant {
   readonly tenantId: TenantId;
   readonly fingerprintKey: Uint8Array;
   readonly createdAtMs: number;
-  /** Also if all of them are deleted: only their records say so. */
+  /** Also if all of them are deleted, or their rows are gone: only records and notices say so. */
   readonly hasPolicies: boolean;
-  /** Also if all of them are released. */
+  /** As for policies. */
   readonly hasHolds: boolean;
   /** Of the records as they were no later than when these facts were read. */
   readonly holdsAsOf: string;

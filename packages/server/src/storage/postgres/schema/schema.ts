@@ -395,4 +395,9 @@ export const MIGRATIONS: readonly Migration[] = [
   () => ['ALTER TABLE streams ADD COLUMN purged_at_ms bigint'],
   // The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
   () => keyTables(TENANT),
+  // The notices that tell of holds and policies: who removes content asks for the newest one.
+  () => [
+    `CREATE INDEX entries_of_holds ON entries (tenant_id, leaf_index)
+       WHERE substring(entry from 17 for 1) IN ('\\x05'::bytea, '\\x06'::bytea)`,
+  ],
 ];
