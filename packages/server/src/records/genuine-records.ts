@@ -90,7 +90,7 @@ export function createGenuineRecords<R extends { readonly version: number }>(
       const id = differingId(all.map(committed), noted);
       if (id === undefined) return all;
       // A change commits records and notices together, and may have come between the two reads.
-      if ((await notedNow(tenant)) !== noted) continue;
+      if ((await notedNow(tenant)).endIndex !== noted.endIndex) continue;
       kept.report({ owner: tenant, kind, id });
       throw new ForgedRecord(`the ${kind} ${id} of ${tenant} is not what the log tells of, or is missing`);
     }

@@ -12,8 +12,13 @@ import type { RecordKind } from './records.ts';
 /** The kinds of which every change is told by a notice of its own kind. */
 export type NotedKind = Extract<RecordKind, 'LegalHold' | 'Policy'>;
 
-/** What the notices of one kind of records say, by the id of the record; another object when there are more. */
-export type NotedVersions = ReadonlyMap<string, Noted>;
+/** What the notices of a tenant's log say of one kind of records. */
+export interface NotedVersions {
+  /** Notices of this index and behind it were not there yet. */
+  readonly endIndex: number;
+  /** By the id of the record. */
+  readonly newest: ReadonlyMap<string, Noted>;
+}
 
 interface Noted {
   /** How many notices tell of it: each of one version. */
@@ -26,11 +31,11 @@ interface Noted {
 export type ReadNoted = (tenant: TenantId, kind: NotedKind) => Promise<NotedVersions>;
 
 interface Known {
-  readonly nextIndex: number;
-  readonly noted: Readonly<Record<NotedKind, NotedVersions>>;
+  readonly endIndex: number;
+  readonly newest: Readonly<Record<NotedKind, NotedVersions['newest']>>;
 }
 
-const NOTHING: Known = { nextIndex: 0, noted: { LegalHold: new Map(), Policy: new Map() } };
+const NOTHING: Known = { endIndex: 0, newest: { LegalHold: new Map(), Policy: new Map() } };
 const TENANTS_KEPT_MAX = 1000;
 const READ_AT_ONCE = 500;
 
@@ -42,12 +47,12 @@ export function createReadNoted(log: Pick<LogReader, 'forTenant'>): ReadNoted {
       let known = kept.get(tenant) ?? NOTHING;
       let isReadable = true;
       for (;;) {
-        const notices = await log.forTenant(tenant).holdNotices(known.nextIndex, READ_AT_ONCE);
+        const notices = await log.forTenant(tenant).holdNotices(known.endIndex, READ_AT_ONCE);
         if (notices.length > 0) known = withMore(known, notices);
         // One that cannot be read may be put right.
         isReadable &&= !notices.some(isUnreadable);
         if (isReadable) keep(kept, tenant, known);
-        if (notices.length < READ_AT_ONCE) return known.noted[kind];
+        if (notices.length < READ_AT_ONCE) return { ...known, newest: known.newest[kind] };
       }
     });
 }
@@ -57,15 +62,15 @@ function keep(kept: Map<TenantId, Known>, tenant: TenantId, known: Known): void 
   kept.set(tenant, known);
 }
 
-function withMore({ noted }: Known, notices: readonly StoredEvent[]): Known {
-  const more = { LegalHold: new Map(noted.LegalHold), Policy: new Map(noted.Policy) };
+function withMore({ newest }: Known, notices: readonly StoredEvent[]): Known {
+  const more = { LegalHold: new Map(newest.LegalHold), Policy: new Map(newest.Policy) };
   for (const notice of notices) {
     const { kind, id, commitment } = saidIn(notice);
     // One without a commitment tells of no change of a record.
     if (commitment === undefined) continue;
     more[kind].set(id, { version: (more[kind].get(id)?.version ?? 0) + 1, commitment });
   }
-  return { nextIndex: notices.at(-1)!.index + 1, noted: more };
+  return { endIndex: notices.at(-1)!.index + 1, newest: more };
 }
 
 function isUnreadable({ content }: StoredEvent): boolean {
@@ -96,12 +101,15 @@ function saidIn({ index, entry, content }: StoredEvent) {
 export type CommittedVersion = Noted & { readonly id: string };
 
 /** The id of one that is not as its notices say, of which none tells, or that is missing. */
-export function differingId(there: Iterable<CommittedVersion>, noted: NotedVersions): string | undefined {
+export function differingId(
+  there: Iterable<CommittedVersion>,
+  { newest }: NotedVersions,
+): string | undefined {
   const ids = new Set<string>();
   for (const { id, version, commitment } of there) {
-    const said = noted.get(id);
+    const said = newest.get(id);
     if (said?.version !== version || said.commitment !== commitment) return id;
     ids.add(id);
   }
-  return [...noted.keys()].find((id) => !ids.has(id));
+  return [...newest.keys()].find((id) => !ids.has(id));
 }
