@@ -29,7 +29,8 @@ export interface HoldJudge {
   isHeldFor(sequence: number, facts: EventFacts, redaction: EventRedaction | undefined): boolean;
 }
 
-interface Keeper {
+/** What may hold events: a hold, or a rule. */
+export interface Keeper {
   readonly id: string;
   readonly range: HoldRecord['range'];
   readonly conditions: readonly Condition[];
@@ -51,9 +52,15 @@ export function holdsOn(tenant: TenantRecord): HoldJudge {
 }
 
 function compile(tenant: TenantRecord): HoldJudge {
-  return tenant.isAltered === true
-    ? UNKNOWN
-    : judgeOf([...tenant.holds.map(keeperOf), ...policyKeepers(tenant.policies)]);
+  return tenant.isAltered === true ? UNKNOWN : judgeOf(keepersOf(tenant.holds, tenant.policies));
+}
+
+/** All are active. */
+export function keepersOf(
+  holds: readonly HoldRecord[],
+  policies: readonly PolicyRecord[],
+): readonly Keeper[] {
+  return [...holds.map(keeperOf), ...policyKeepers(policies)];
 }
 
 /** Of one hold, whatever its status. */
@@ -85,7 +92,7 @@ const NOTHING: HoldJudge = {
   isHeldFor: () => false,
 };
 
-function judgeOf(keepers: readonly Keeper[]): HoldJudge {
+export function judgeOf(keepers: readonly Keeper[]): HoldJudge {
   if (keepers.length === 0) return NOTHING;
   const rules = new RuleSet(keepers.map(({ conditions }) => conditions));
   const covering = (sequence: number, facts: EventFacts) =>
