@@ -73,6 +73,8 @@ export interface Tenants {
   ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord>;
   page(request: RowsRequest, states: readonly string[]): Promise<readonly TenantRecord[]>;
   count(states: readonly string[]): Promise<number>;
+  /** Those of which this process knows that a record was altered, put back or removed, if it still is. */
+  altered(): Promise<readonly TenantId[]>;
 }
 
 /** Of one whose settings nobody has changed. */
@@ -101,7 +103,14 @@ export function createTenants(
     if (record.policies.length + record.holds.length > 0) before.set(record.tenantId, record);
     return record;
   };
+  const altered = new Set<TenantId>();
   const tenantOf = async (stored: StoredTenant): Promise<TenantRecord> => {
+    const tenant = await readTenant(stored);
+    if (tenant.isAltered !== true) altered.delete(tenant.tenantId);
+    else if (altered.size < TENANTS_KEPT_MAX) altered.add(tenant.tenantId);
+    return tenant;
+  };
+  const readTenant = async (stored: StoredTenant): Promise<TenantRecord> => {
     const { settings, hasPolicies, hasHolds, ...facts } = stored;
     const { tenantId } = stored;
     // Read behind `holdsAsOf`: one that changes meanwhile leaves that behind, and nothing is removed.
@@ -135,8 +144,13 @@ export function createTenants(
       const found = await read();
       return found && tenantOf(found);
     });
+  const find = (tenantId: TenantId) => known(tenantId, () => store.find(tenantId));
   return {
-    find: (tenantId) => known(tenantId, () => store.find(tenantId)),
+    find,
+    async altered() {
+      for (const tenantId of altered) await find(tenantId);
+      return [...altered];
+    },
     async ensure(tenantId, nowMs) {
       const found = await known(tenantId, () => store.ensure(tenantId, nowMs));
       if (found !== undefined) return found;

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { LegalHold, Policy } from '@tallystick/contract';
+import type { HealthReport, LegalHold, Policy } from '@tallystick/contract';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { type PolicedTenant, policedTenant } from '../testing/policed-tenant.ts';
@@ -76,6 +76,8 @@ for (const [backend, open] of Object.entries(BACKENDS))
 
     const codeOf = async (tenant: string, eventId: string) =>
       (await askOf(app, 'GET', `/api/v1/audit-events/${eventId}`, { key: PLATFORM_KEY, tenant })).code;
+    const healthOfStorage = async () =>
+      (await askOf<HealthReport>(app, 'GET', '/api/v1/health', {})).body.entries['storage']?.status;
     const isPurged = async (tenant: PolicedTenant, eventId: string) =>
       'purgedAt' in (await tenant.ask<object>('GET', `/audit-events/${eventId}`));
     let controls = 0;
@@ -97,9 +99,11 @@ for (const [backend, open] of Object.entries(BACKENDS))
       assert.equal(await isPurged(tenant, eventId), false, 'it is held');
       await alter(...away);
       await until(async () => (await codeOf(name, eventId)) === '403 TENANT_SUSPENDED');
+      assert.equal(await healthOfStorage(), 'Degraded');
       await sweepsHaveCome();
       await alter(...back);
       await until(async () => (await codeOf(name, eventId)) !== '403 TENANT_SUSPENDED');
+      assert.equal(await healthOfStorage(), 'Healthy');
       return !(await isPurged(tenant, eventId));
     };
     const copied = (id: string, number: number) =>
