@@ -164,9 +164,10 @@ test('a removal that ignored a hold is named by the verifier, as far as what is 
   const { faults } = await checkStore(SETTINGS.Storage__DataDirectory, { keys: [], seen: [] });
   const found = faults.map(({ tenant, reason, message }) => ({ tenant, reason, message }));
   const names = Object.keys(STORIES).filter((name) => STORIES[name]!.isFound);
-  assert.deepEqual(found.map(({ tenant, reason }) => `${tenant} ${reason}`).toSorted(), [
-    ...names.map((name) => `${name} NOTICE_INVALID`).toSorted(),
-  ]);
+  assert.deepEqual(
+    found.map(({ tenant, reason }) => `${tenant} ${reason}`).toSorted(),
+    names.map((name) => `${name} NOTICE_INVALID`).toSorted(),
+  );
   for (const { tenant, message } of found)
     assert.ok(message.includes(prepared.get(tenant!)!.holder), message);
 });

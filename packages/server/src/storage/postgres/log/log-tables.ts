@@ -50,7 +50,7 @@ const inOrder = (order: string) =>
   );
 const EVENTS = inOrder('');
 const EVENTS_FROM_END = inOrder('DESC');
-const HOLD_NOTICES = statement(
+export const HOLD_NOTICES = statement(
   `SELECT ${EVENT_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
    WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND ${IS_HOLD_NOTICE.PostgreSQL}
    ORDER BY entries.leaf_index LIMIT $3`,
