@@ -118,26 +118,11 @@ export function createTenants(
     const held = hasHolds ? await activeOf(holds, tenantId) : [];
     const genuine = await kept.genuine(settings);
     const version = settings?.version ?? 0;
+    const usual = { ...facts, ...USUAL_SETTINGS, version, updatedAtMs: facts.createdAtMs };
     if (active === undefined || held === undefined || (settings !== undefined && genuine === undefined))
-      return {
-        ...facts,
-        updatedAtMs: facts.createdAtMs,
-        ...UNTRUSTED,
-        version,
-        policies: [],
-        holds: [],
-        isAltered: true,
-      };
-    if (genuine === undefined)
-      return sameAsBefore({
-        ...facts,
-        ...USUAL_SETTINGS,
-        version,
-        updatedAtMs: facts.createdAtMs,
-        policies: active,
-        holds: held,
-      });
-    return sameAsBefore({ ...facts, ...settingsIn(genuine), version, policies: active, holds: held });
+      return { ...usual, ...UNTRUSTED, policies: [], holds: [], isAltered: true };
+    const known = genuine === undefined ? usual : { ...usual, ...settingsIn(genuine) };
+    return sameAsBefore({ ...known, policies: active, holds: held });
   };
   const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
     kept.get(`tenant ${tenantId}`, async () => {
