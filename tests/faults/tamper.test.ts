@@ -7,6 +7,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
 import { checkStore } from '../../packages/server/src/check-store.ts';
+import { PastHolds } from '../../packages/server/src/holds/past-holds.ts';
 import { PastDecisions } from '../../packages/server/src/policies/past-decisions.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import { checkJournal, notEvidenceIn } from '../../packages/server/src/storage/sqlite/fsck/fsck.ts';
@@ -31,7 +32,7 @@ const SAMPLE = 300;
 const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
 const resources = new WalkResources(ALL_CHECKS);
 
-const newDecisions = () => new PastDecisions();
+const PAST = { newDecisions: () => new PastDecisions(), newHolds: () => new PastHolds() };
 
 interface Bench {
   readonly store: MadeStore;
@@ -61,7 +62,7 @@ function faultsIn({ db, heads, keys }: Bench, { without, tenant }: Look = {}): r
   const checks = new Set([...ALL_CHECKS].filter((each) => ![without].flat().includes(each)));
   if (tenant !== undefined) for (const each of ['file', 'schema'] as const) checks.delete(each);
   const own = without === undefined ? { resources } : {};
-  const steps = checkJournal(db, { keys, remembered, newDecisions, checks, tenant, ...own });
+  const steps = checkJournal(db, { keys, remembered, ...PAST, checks, tenant, ...own });
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value.faults;
 }
 

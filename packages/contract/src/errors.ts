@@ -97,7 +97,9 @@ export const ERRORS = {
   EXPORT_NOT_RETRIABLE: caller('Only a failed export that is marked retriable can be retried.'),
   REBUILD_IN_PROGRESS: passing('A rebuild is already running; one runs at a time.'),
   STREAM_SEALED: caller('The stream is already sealed.'),
-  LEGAL_HOLD_ACTIVE: operator('A legal hold covers the event: nothing of it may be redacted or erased.'),
+  LEGAL_HOLD_ACTIVE: operator(
+    'A legal hold covers the event, or may do so by content that the caller does not see: nothing of it may be redacted or erased.',
+  ),
 
   // The request was understood and breaks a rule.
   VALIDATION_FAILED: caller('One or more fields break a rule; `details` lists every one of them.'),

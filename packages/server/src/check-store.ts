@@ -12,6 +12,7 @@ import {
   parseNote,
   parseVerifierKey,
 } from '@tallystick/evidence';
+import { PastHolds } from './holds/past-holds.ts';
 import { PastDecisions } from './policies/past-decisions.ts';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
@@ -144,7 +145,7 @@ export async function checkDatabase(url: string, request: DatabaseCheckRequest):
       request.signal?.throwIfAborted();
     };
     using ring = await ringToVerify(directory, request, () => fsck.hasKeys(state));
-    const options = { keys, remembered, newDecisions, tenant, ring };
+    const options = { keys, remembered, ...PAST, tenant, ring };
     const checked = await fsck.checkDatabase(state, options, onProgress);
     const { faults, index } = request.isWithoutIndex
       ? notCompared(NOT_ASKED_FOR)
@@ -198,7 +199,7 @@ async function checkOpened(db: DatabaseSync, checking: Checking): Promise<Checke
   const steps = checkJournal(db, {
     keys,
     remembered: { anchor: readingsOf(before, behind), seen },
-    newDecisions,
+    ...PAST,
     tenant: request.tenant,
     ring,
   });
@@ -272,7 +273,7 @@ function requireTenant(isThere: boolean, tenant: string | undefined): void {
   if (tenant !== undefined && !isThere) throw new StartError(`there is no tenant ${tenant}`);
 }
 
-const newDecisions = () => new PastDecisions();
+const PAST = { newDecisions: () => new PastDecisions(), newHolds: () => new PastHolds() };
 
 type Reading = AnchorSnapshots['history'] | EvidenceError;
 

@@ -12,12 +12,13 @@ import {
   type PendingRedaction,
   pendingIn,
 } from '../redaction/erasure.ts';
-import { KeptRecords } from '../records/kept-records.ts';
+import { KeptRecords, type NamedRecord } from '../records/kept-records.ts';
+import { createReadNoted } from '../records/noted-versions.ts';
 import { createRecordMacs } from '../records/record-macs.ts';
-import type { ChangeRefusal, RecordOwner, RecordReader, StoredRecord } from '../records/records.ts';
+import type { ChangeRefusal, RecordOwner, RecordReader } from '../records/records.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import type { AppendRequest, AppendResult } from '../streams/log.ts';
+import type { AppendRequest, AppendResult, LogReader } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { createHolds, type Holds } from '../holds/holds.ts';
@@ -42,6 +43,8 @@ export interface Access {
 export interface AccessParts {
   readonly records: RecordReader;
   readonly tenants: TenantStore;
+  /** Where the changes of records are told. */
+  readonly log: Pick<LogReader, 'forTenant'>;
   readonly signing: Pick<Signing, 'macKeys' | 'reload'>;
   /** The name under which the logs of this store are signed. */
   readonly logOrigin: () => string;
@@ -53,7 +56,7 @@ export interface AccessParts {
   readonly nextId: () => string;
   /** Undefined on the command line. */
   readonly telemetry?: Pick<Telemetry, 'info' | 'error'>;
-  readonly onForged?: (record: StoredRecord) => void;
+  readonly onForged?: (record: NamedRecord) => void;
 }
 
 export function createAccess(parts: AccessParts): Access {
@@ -61,9 +64,9 @@ export function createAccess(parts: AccessParts): Access {
   const macs = createRecordMacs(() => signing.macKeys(), parts.logOrigin);
   const onForged =
     parts.onForged ??
-    (({ owner, kind, id }: StoredRecord) =>
+    (({ owner, kind, id }: NamedRecord) =>
       telemetry?.error(
-        'a record in the database was not written by this service, or was altered',
+        'a record in the database was not written by this service, or was altered, put back or removed',
         new Error(`${kind} ${id} of ${owner}`),
       ));
   const kept = new KeptRecords({
@@ -73,8 +76,9 @@ export function createAccess(parts: AccessParts): Access {
     clock,
     onForged,
   });
-  const policies = createPolicies(records, kept);
-  const holds = createHolds(records, kept);
+  const readNoted = createReadNoted(parts.log);
+  const policies = createPolicies({ records, kept }, readNoted);
+  const holds = createHolds({ records, kept }, readNoted);
   const tenants = createTenants(parts.tenants, kept, { policies, holds });
   const ensure = (tenantId: string) => tenants.ensure(tenantId, clock.now());
   const { provide = ensure } = parts;
@@ -97,8 +101,8 @@ export function createAccess(parts: AccessParts): Access {
     nextId,
     ...(telemetry && { telemetry }),
   });
-  const erasures = createGenuineRecords(ERASURE_KIND, erasureIn, records, kept);
-  const pendingRedactions = createGenuineRecords(PENDING_KIND, pendingIn, records, kept);
+  const erasures = createGenuineRecords(ERASURE_KIND, erasureIn, { records, kept });
+  const pendingRedactions = createGenuineRecords(PENDING_KIND, pendingIn, { records, kept });
   return {
     keys,
     tenants,

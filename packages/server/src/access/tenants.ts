@@ -48,9 +48,9 @@ export interface StoredTenant {
   readonly tenantId: TenantId;
   readonly fingerprintKey: Uint8Array;
   readonly createdAtMs: number;
-  /** Also if all of them are deleted: only their records say so. */
+  /** Also if all of them are deleted, or their rows are gone: only records and notices say so. */
   readonly hasPolicies: boolean;
-  /** Also if all of them are released. */
+  /** As for policies. */
   readonly hasHolds: boolean;
   /** Of the records as they were no later than when these facts were read. */
   readonly holdsAsOf: string;
@@ -73,6 +73,8 @@ export interface Tenants {
   ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord>;
   page(request: RowsRequest, states: readonly string[]): Promise<readonly TenantRecord[]>;
   count(states: readonly string[]): Promise<number>;
+  /** Those of which this process knows that a record was altered, put back or removed, if it still is. */
+  altered(): Promise<readonly TenantId[]>;
 }
 
 /** Of one whose settings nobody has changed. */
@@ -101,7 +103,14 @@ export function createTenants(
     if (record.policies.length + record.holds.length > 0) before.set(record.tenantId, record);
     return record;
   };
+  const altered = new Set<TenantId>();
   const tenantOf = async (stored: StoredTenant): Promise<TenantRecord> => {
+    const tenant = await readTenant(stored);
+    if (tenant.isAltered !== true) altered.delete(tenant.tenantId);
+    else if (altered.size < TENANTS_KEPT_MAX) altered.add(tenant.tenantId);
+    return tenant;
+  };
+  const readTenant = async (stored: StoredTenant): Promise<TenantRecord> => {
     const { settings, hasPolicies, hasHolds, ...facts } = stored;
     const { tenantId } = stored;
     // Read behind `holdsAsOf`: one that changes meanwhile leaves that behind, and nothing is removed.
@@ -109,34 +118,24 @@ export function createTenants(
     const held = hasHolds ? await activeOf(holds, tenantId) : [];
     const genuine = await kept.genuine(settings);
     const version = settings?.version ?? 0;
+    const usual = { ...facts, ...USUAL_SETTINGS, version, updatedAtMs: facts.createdAtMs };
     if (active === undefined || held === undefined || (settings !== undefined && genuine === undefined))
-      return {
-        ...facts,
-        updatedAtMs: facts.createdAtMs,
-        ...UNTRUSTED,
-        version,
-        policies: [],
-        holds: [],
-        isAltered: true,
-      };
-    if (genuine === undefined)
-      return sameAsBefore({
-        ...facts,
-        ...USUAL_SETTINGS,
-        version,
-        updatedAtMs: facts.createdAtMs,
-        policies: active,
-        holds: held,
-      });
-    return sameAsBefore({ ...facts, ...settingsIn(genuine), version, policies: active, holds: held });
+      return { ...usual, ...UNTRUSTED, policies: [], holds: [], isAltered: true };
+    const known = genuine === undefined ? usual : { ...usual, ...settingsIn(genuine) };
+    return sameAsBefore({ ...known, policies: active, holds: held });
   };
   const known = (tenantId: TenantId, read: () => Promise<StoredTenant | undefined>) =>
     kept.get(`tenant ${tenantId}`, async () => {
       const found = await read();
       return found && tenantOf(found);
     });
+  const find = (tenantId: TenantId) => known(tenantId, () => store.find(tenantId));
   return {
-    find: (tenantId) => known(tenantId, () => store.find(tenantId)),
+    find,
+    async altered() {
+      for (const tenantId of altered) await find(tenantId);
+      return [...altered];
+    },
     async ensure(tenantId, nowMs) {
       const found = await known(tenantId, () => store.ensure(tenantId, nowMs));
       if (found !== undefined) return found;

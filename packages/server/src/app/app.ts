@@ -20,6 +20,7 @@ import { bindOperations, boundOperation, type Operations } from '../operations.t
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { keyringOf } from '../keyring-place.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
+import { withAltered } from '../access/altered-tenants.ts';
 import { withRetention } from '../retention/sweeper.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
@@ -77,7 +78,10 @@ export async function createApp(
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const database = config.storage.url === undefined ? undefined : storage;
-  const storageHealth = storageCheck(config.storage.dataDirectory, database);
+  const storageHealth = withAltered(
+    storageCheck(config.storage.dataDirectory, database),
+    store.access.tenants,
+  );
   health.add(withRetention(storageHealth, store.sweeper, store.purging));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));

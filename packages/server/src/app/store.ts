@@ -198,10 +198,11 @@ function accessOn(
   append: (request: AppendRequest) => ReturnType<Sequencer['append']>,
   { config, clock, random, nextId, telemetry }: Surroundings,
 ): Pick<Store, 'access' | 'tenancy' | 'keyUses'> {
-  const { records, tenants } = storage;
+  const { records, tenants, log } = storage;
   const provide = (tenantId: string) => tenancy.provide(tenantId);
   const logOrigin = () => storage.logOrigin;
-  const parts = { records, tenants, signing, logOrigin, append, provide, clock, random, nextId, telemetry };
+  const stored = { records, tenants, log };
+  const parts = { ...stored, signing, logOrigin, append, provide, clock, random, nextId, telemetry };
   const access = createAccess(parts);
   const tenancy = createTenancy({ tenants: access.tenants, clock, ...config.tenants });
   return {

@@ -36,7 +36,12 @@ import { readWritten } from '../written-json.ts';
 /** The event, or why this reader does not get it. */
 export type Shown =
   /** With the holds that cover it, as this reader may know of them. */
-  | { readonly event: AuditEvent; readonly holdIds: readonly string[] }
+  | {
+      readonly event: AuditEvent;
+      readonly holdIds: readonly string[];
+      /** What of it this reader does not see, without what is deleted. */
+      readonly hidden: AuditEvent['redaction'];
+    }
   | { readonly withheld: 'Clearance' }
   /** The tombstone is there for readers who are cleared for the event. */
   | { readonly withheld: 'Purged'; readonly tombstone: Tombstone | undefined }
@@ -94,7 +99,8 @@ export function showEvent(
   const holdIds =
     holds.isEmpty || kind === 'Notice' ? [] : holds.holdingSeen(place.sequence, judged, seen.redaction);
   const retention = retentionOf(content, seen, holdIds.length > 0);
-  return { event: { ...place, ...seen, ...redaction, ...retention, integrity }, holdIds };
+  const event = { ...place, ...seen, ...redaction, ...retention, integrity };
+  return { event, holdIds, hidden: seen.redaction };
 }
 
 /** Fields are withheld in values, not in texts. */

@@ -91,3 +91,17 @@ test('a judge is compiled once for each version of a tenant', () => {
   assert.equal(holdsOn(tenant), holdsOn(tenant));
   assert.notEqual(holdsOn({ ...tenant }), holdsOn(tenant));
 });
+
+test('for a caller from whom something is withheld, the rest of a hold decides', () => {
+  const judge = holdsOn({
+    ...TENANT,
+    holds: [holdOf('both', { conditions: { action: 'Delete.Invoice', 'payload.iban': 'DE1' } })],
+  });
+  const redaction = { fields: ['payload'], reason: 'ClassificationAboveClearance' } as const;
+  const other = { content: () => ({ payload: { iban: 'DE2' } }) };
+  const asked = (more: Partial<EventFacts>, withheld?: typeof redaction) =>
+    judge.isHeldFor(1, facts(more), withheld && { ...withheld, fields: [...withheld.fields] });
+  assert.deepEqual([asked({}), asked(other)], [true, false]);
+  assert.deepEqual([asked({}, redaction), asked(other, redaction)], [true, true]);
+  assert.equal(asked({ action: 'Read.Invoice' }, redaction), false);
+});

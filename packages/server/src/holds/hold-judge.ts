@@ -22,9 +22,15 @@ export interface HoldJudge {
    * the event or not. That they do would tell what is there.
    */
   holdingSeen(sequence: number, facts: EventFacts, redaction: EventRedaction | undefined): readonly string[];
+  /**
+   * As `isHeld`, for the request of a caller from whom this is withheld: of a hold that is about anything of it, the rest decides
+   * alone. So nothing that is held is ever removed, and the answer tells nothing of what is withheld.
+   */
+  isHeldFor(sequence: number, facts: EventFacts, redaction: EventRedaction | undefined): boolean;
 }
 
-interface Keeper {
+/** What may hold events: a hold, or a rule. */
+export interface Keeper {
   readonly id: string;
   readonly range: HoldRecord['range'];
   readonly conditions: readonly Condition[];
@@ -46,9 +52,15 @@ export function holdsOn(tenant: TenantRecord): HoldJudge {
 }
 
 function compile(tenant: TenantRecord): HoldJudge {
-  return tenant.isAltered === true
-    ? UNKNOWN
-    : judgeOf([...tenant.holds.map(keeperOf), ...policyKeepers(tenant.policies)]);
+  return tenant.isAltered === true ? UNKNOWN : judgeOf(keepersOf(tenant.holds, tenant.policies));
+}
+
+/** All are active. */
+export function keepersOf(
+  holds: readonly HoldRecord[],
+  policies: readonly PolicyRecord[],
+): readonly Keeper[] {
+  return [...holds.map(keeperOf), ...policyKeepers(policies)];
 }
 
 /** Of one hold, whatever its status. */
@@ -69,11 +81,18 @@ const UNKNOWN: HoldJudge = {
   holding: () => ANY_HOLD,
   isHeld: () => true,
   holdingSeen: () => ANY_HOLD,
+  isHeldFor: () => true,
 };
 
-const NOTHING: HoldJudge = { isEmpty: true, holding: () => [], isHeld: () => false, holdingSeen: () => [] };
+const NOTHING: HoldJudge = {
+  isEmpty: true,
+  holding: () => [],
+  isHeld: () => false,
+  holdingSeen: () => [],
+  isHeldFor: () => false,
+};
 
-function judgeOf(keepers: readonly Keeper[]): HoldJudge {
+export function judgeOf(keepers: readonly Keeper[]): HoldJudge {
   if (keepers.length === 0) return NOTHING;
   const rules = new RuleSet(keepers.map(({ conditions }) => conditions));
   const covering = (sequence: number, facts: EventFacts) =>
@@ -81,10 +100,15 @@ function judgeOf(keepers: readonly Keeper[]): HoldJudge {
       .matching(facts)
       .map((number) => keepers[number]!)
       .filter(({ range }) => isIn(range, sequence));
+  const isHeld = (sequence: number, facts: EventFacts) => covering(sequence, facts).length > 0;
   return {
     isEmpty: false,
     holding: (sequence, facts) => idsOf(covering(sequence, facts)),
-    isHeld: (sequence, facts) => covering(sequence, facts).length > 0,
+    isHeld,
+    isHeldFor: (sequence, facts, redaction) =>
+      redaction === undefined
+        ? isHeld(sequence, facts)
+        : judgeOf(keepers.map((keeper) => seenOf(keeper, redaction))).isHeld(sequence, facts),
     holdingSeen: (sequence, facts, redaction) =>
       idsOf(covering(sequence, facts).filter(({ conditions }) => areSeen(conditions, redaction))),
   };
@@ -103,6 +127,11 @@ function policyKeepers(policies: readonly PolicyRecord[]): Keeper[] {
   return enabledRules(policies, 'Retention')
     .filter(({ effect }) => effect.legalHold === true)
     .map((rule) => ({ id: rule.policy.policyId, range: undefined, conditions: conditionsOf(rule) }));
+}
+
+/** It covers at least what it did. */
+function seenOf({ conditions, ...keeper }: Keeper, redaction: EventRedaction): Keeper {
+  return { ...keeper, conditions: conditions.filter((condition) => areSeen([condition], redaction)) };
 }
 
 function isIn(range: Keeper['range'], sequence: number): boolean {

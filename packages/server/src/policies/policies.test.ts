@@ -15,9 +15,13 @@ after(() => store[Symbol.asyncDispose]());
 
 /** Somebody who can write to the database, and has no key. */
 function alter(sql: string, ...values: string[]): void {
-  const journal = new DatabaseSync(join(store.directory, 'journal.db'));
+  using journal = new DatabaseSync(join(store.directory, 'journal.db'));
   assert.equal(journal.prepare(sql).run(...values).changes, 1);
-  journal.close();
+}
+
+function alterSchema(sql: string): void {
+  using journal = new DatabaseSync(join(store.directory, 'journal.db'));
+  journal.exec(sql);
 }
 
 const all = (tenant: string) => store.access.policies.all(tenant);
@@ -80,7 +84,60 @@ describe('a policy that somebody has changed in the database', () => {
       moved.policyId,
     );
     await assert.rejects(all('to'), ForgedRecord);
-    assert.deepEqual(await all('from'), []);
+    await assert.rejects(all('from'), ForgedRecord, 'it is missing there');
+  });
+});
+
+describe('the policies of a tenant of which somebody has', () => {
+  it('removed one: nobody goes on without it, and it counts again once it is back', async () => {
+    const [one] = [await makePolicy(store, 'removed', 'One'), await makePolicy(store, 'removed', 'Two')];
+    const before = await all('removed');
+    alterSchema(`CREATE TABLE taken AS SELECT * FROM records WHERE id = '${one.policyId}'`);
+    alter('DELETE FROM records WHERE id = ?', one.policyId);
+    await assert.rejects(all('removed'), ForgedRecord);
+    assert.deepEqual(store.forged.at(-1), { owner: 'removed', kind: 'Policy', id: one.policyId });
+    await makePolicy(store, 'removed', 'Three');
+    await assert.rejects(all('removed'), ForgedRecord, 'also behind a further change');
+    alter('INSERT INTO records SELECT * FROM taken WHERE id = ?', one.policyId);
+    assert.equal((await all('removed')).length, before.length + 1);
+  });
+
+  it('removed all, which leaves no row that says there were any', async () => {
+    const { policyId } = await makePolicy(store, 'emptied');
+    alter('DELETE FROM records WHERE id = ?', policyId);
+    assert.equal((await store.access.tenants.find('emptied'))?.isAltered, true);
+  });
+
+  it('put one back to the version before', async () => {
+    const first = await makePolicy(store, 'older');
+    await changePolicy(store, first, { priority: 2 });
+    alter('DELETE FROM records WHERE id = ?', first.policyId);
+    alter('INSERT INTO records SELECT * FROM past_records WHERE id = ?', first.policyId);
+    await assert.rejects(all('older'), ForgedRecord);
+  });
+
+  it('altered a notice, so that nobody knows what it told', async () => {
+    const { policyId } = await makePolicy(store, 'unread');
+    alter(
+      `UPDATE contents SET text2 = CAST(replace(text2, 'Updated', 'Created') AS BLOB) WHERE id IN (SELECT id FROM entries JOIN tenants USING (tenant)
+         WHERE tenant_id = 'unread') AND instr(text2, ?) > 0`,
+      policyId,
+    );
+    await using beside = await openAccessStore(store);
+    await assert.rejects(beside.access.policies.all('unread'), ForgedRecord);
+    assert.deepEqual(beside.forged, [{ owner: 'unread', kind: 'Policy', id: policyId }]);
+  });
+
+  it('removed one and altered its notice in the log, in a process that has read that before', async () => {
+    const { policyId } = await makePolicy(store, 'unlogged');
+    assert.equal((await all('unlogged')).length, 1);
+    alter('DELETE FROM records WHERE id = ?', policyId);
+    alterSchema('DROP TRIGGER entries_do_not_change');
+    alter(
+      `UPDATE entries SET entry = CAST(substr(entry, 1, 16) || x'09' || substr(entry, 18) AS BLOB)
+       WHERE tenant = (SELECT tenant FROM tenants WHERE tenant_id = 'unlogged')`,
+    );
+    await assert.rejects(all('unlogged'), ForgedRecord);
   });
 });
 

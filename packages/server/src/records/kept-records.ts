@@ -13,9 +13,12 @@ export interface KeptRecordsParts {
   /** Reads the keys again: another process may have made a MAC with a new one. */
   readonly reloadKeys: () => Promise<void>;
   readonly clock: Pick<Clock, 'monotonicNs'>;
-  /** Called for a record that was not written by this service, or was altered. */
-  readonly onForged: (record: StoredRecord) => void;
+  /** Called for a record that was not written by this service, or was altered, put back or removed. */
+  readonly onForged: (record: NamedRecord) => void;
 }
+
+/** Also of one that is missing. */
+export type NamedRecord = Pick<StoredRecord, 'owner' | 'kind' | 'id'>;
 
 interface Look {
   /** When it expires, counted from its start. */
@@ -73,6 +76,10 @@ export class KeptRecords {
     if (macs.isGenuine(record)) return record;
     onForged(record);
     return undefined;
+  }
+
+  report(record: NamedRecord): void {
+    this.#parts.onForged(record);
   }
 
   async allGenuine(records: readonly StoredRecord[]): Promise<StoredRecord[]> {

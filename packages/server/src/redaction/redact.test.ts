@@ -6,7 +6,9 @@ import { test } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
 import { EVENT } from '../testing/bound-operations.ts';
-import { filesWith, startRedacting } from '../testing/redacting.ts';
+import { ask as askOf } from '../testing/ask.ts';
+import { PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { type AnyBody, filesWith, startRedacting } from '../testing/redacting.ts';
 
 const IBAN = 'DE02120300000000202051';
 const NAME = 'Ottokar Canarius';
@@ -112,4 +114,49 @@ test('a repeat under the same key gets the first answer, and a hold keeps the ev
   assert.equal((await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' })).status, 201);
   const held = await ask('POST', `/audit-events/${two}/redact`, request);
   assert.deepEqual([held.status, held.body.error.code], [409, 'LEGAL_HOLD_ACTIVE']);
+});
+
+test('whether a hold covers an event by what the caller does not see, the refusal does not tell', async (t) => {
+  const { app, ask, sent } = await started(t);
+  const { key } = (
+    await askOf<{ key: string }>(app, 'POST', '/api/v1/admin/api-keys', {
+      key: PLATFORM_KEY,
+      tenant: 'acme',
+      body: { name: 'lower', tenantId: 'acme', roles: ['Admin'], clearance: 'Internal' },
+    })
+  ).body;
+  const worlds = await Promise.all(
+    [IBAN, 'DE00'].map((iban) => sent({ classification: 'Confidential', payload: { iban, note: 'n' } })),
+  );
+  const conditions = { 'resource.resourceType': EVENT.resource.resourceType, 'payload.iban': IBAN };
+  const hold = { name: 'court', reason: 'a case', conditions };
+  assert.equal((await ask('POST', '/legal-holds', hold)).status, 201);
+  const told = async (of: string, field: string, as: string) => {
+    const { status, body } = await askOf<AnyBody>(app, 'POST', `/api/v1/audit-events/${of}/redact`, {
+      key: as,
+      tenant: 'acme',
+      body: { fields: [field], reason: 'asked for' },
+    });
+    const { code, message } = (body.error ?? {}) as Partial<AnyBody['error']>;
+    return [status, code, message];
+  };
+  const [held, free] = [
+    await told(worlds[0]!, 'actor.userName', key),
+    await told(worlds[1]!, 'actor.userName', key),
+  ];
+  assert.deepEqual(held, free);
+  assert.deepEqual(held.slice(0, 2), [409, 'LEGAL_HOLD_ACTIVE']);
+  // What the caller sees decides where it says enough, and who sees all of it is told.
+  const elsewhere = {
+    resource: { ...EVENT.resource, resourceType: 'Elsewhere' },
+    classification: 'Confidential',
+  };
+  assert.equal((await told(await sent(elsewhere), 'actor.userName', key))[0], 200);
+  assert.equal((await told(worlds[0]!, 'payload.note', PLATFORM_KEY))[0], 409);
+  assert.equal((await told(worlds[1]!, 'payload.note', PLATFORM_KEY))[0], 200);
+  assert.equal(
+    (await told(worlds[1]!, 'payload.iban', PLATFORM_KEY))[0],
+    200,
+    'what is deleted is withheld from nobody',
+  );
 });

@@ -6,6 +6,7 @@ import { ok as assert } from 'node:assert/strict';
 import {
   type Answer,
   AuditError,
+  type AuditEvent,
   type AwaitingConfirmation,
   ERRORS,
   type ErrorDetail,
@@ -58,6 +59,8 @@ export interface Redactable {
   readonly eventId: EventId;
   readonly stored: StoredEvent & { readonly content: StoredContent };
   readonly units: NamedUnits;
+  /** From the caller. */
+  readonly withheld: AuditEvent['redaction'];
 }
 
 export function createRedact(parts: RedactParts) {
@@ -129,7 +132,8 @@ export async function redactableIn(
     const issue = 'is of a log that ended with a restore: no notice can follow in it';
     throw invalid([{ field: 'eventId', issue, value: eventId }]);
   }
-  return { eventId: shown.event.eventId, stored: { ...stored, content }, units };
+  const { event, hidden: withheld } = shown;
+  return { eventId: event.eventId, stored: { ...stored, content }, units, withheld };
 }
 
 function invalid(details: readonly ErrorDetail[]): AuditError {
@@ -146,12 +150,12 @@ export interface CommitRequest {
 }
 
 /**
- * Commits the notice of a redaction, unless a hold covers the event: throws LEGAL_HOLD_ACTIVE. `commit` gives the placed
+ * Commits the notice of a redaction, unless a hold covers the event, as far as this caller may know: throws LEGAL_HOLD_ACTIVE. `commit` gives the placed
  * notice; undefined where holds have changed since. `finish` waits for what follows, for a while.
  */
 export async function commitRedaction(
   call: Call,
-  { eventId, stored, units }: Redactable,
+  { eventId, stored, units, withheld }: Redactable,
   parts: RedactParts,
   commit: (request: CommitRequest) => Promise<Placed | undefined>,
 ): Promise<{ readonly notice: Placed; readonly finish: () => Promise<void> }> {
@@ -160,7 +164,7 @@ export async function commitRedaction(
   const payload = { leafIndex, eventId, tags: [...units.tags], cause: 'Redaction' as const };
   let tenantRecord = call.tenantRecord!;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    if (isHeld(tenantRecord, stored))
+    if (isHeld(tenantRecord, stored, withheld))
       throw new AuditError('LEGAL_HOLD_ACTIVE', ERRORS.LEGAL_HOLD_ACTIVE.meaning);
     const draft = redactionNotice(payload, call.correlation.correlationId, parts);
     const jobs = [redactionJob(parts.nextId(), [draft.eventId])];
@@ -194,15 +198,17 @@ export function redactionNotice(
   );
 }
 
+/** `withheld`: from the caller whose answer tells it. */
 export function isHeld(
   tenant: TenantRecord,
   stored: StoredEvent & { readonly content: StoredContent },
+  withheld?: AuditEvent['redaction'],
 ): boolean {
   const holds = holdsOn(tenant);
   if (holds.isEmpty) return false;
   const { index, content, classification } = stored;
   const facts = readFacts(content.texts, classification);
-  return 'fault' in facts || holds.isHeld(index + 1, storedFacts(facts, content.texts[1]));
+  return 'fault' in facts || holds.isHeldFor(index + 1, storedFacts(facts, content.texts[1]), withheld);
 }
 
 /** The first notice of a commit; throws for a repeat that another process answers. */

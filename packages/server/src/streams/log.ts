@@ -315,6 +315,8 @@ export interface TenantLog {
   purgedStreamCount(): Promise<number>;
   /** The events from `fromIndex` to `endIndex` (exclusive), in order and without a gap; at most `limit`. */
   events(fromIndex: number, endIndex: number, limit: number, way?: EventsWay): Promise<StoredEvent[]>;
+  /** The notices that tell of holds and policies, from an index on, in order and at most `limit`. */
+  holdNotices(fromIndex: number, limit: number): Promise<StoredEvent[]>;
   /** The request that the key was used up for, unless that has expired by `steadyNowMs`. */
   usedKey(
     operation: OperationName,

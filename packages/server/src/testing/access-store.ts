@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Access, createAccess } from '../access/access.ts';
-import type { StoredRecord } from '../records/records.ts';
+import type { NamedRecord } from '../records/kept-records.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom, type Random } from '../runtime/random.ts';
@@ -20,7 +20,7 @@ export interface AccessStore extends AsyncDisposable {
   readonly random: Random;
   readonly nextId: () => string;
   /** Records that were found and not believed. */
-  readonly forged: StoredRecord[];
+  readonly forged: NamedRecord[];
 }
 
 const MAC_KEYS = [new Uint8Array(32).fill(7)];
@@ -32,7 +32,7 @@ export async function openAccessStore(beside?: AccessStore): Promise<AccessStore
   const clock = createFakeClock();
   const random = createSystemRandom();
   const nextId = createUlids(clock, random);
-  const forged: StoredRecord[] = [];
+  const forged: NamedRecord[] = [];
   const access = createAccess({
     ...storage,
     logOrigin: () => storage.logOrigin,

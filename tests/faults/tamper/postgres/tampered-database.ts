@@ -2,6 +2,7 @@
 // both in one transaction, which is rolled back.
 
 import { Client } from 'pg';
+import { PastHolds } from '../../../../packages/server/src/holds/past-holds.ts';
 import { PastDecisions } from '../../../../packages/server/src/policies/past-decisions.ts';
 import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/connection/column-types.ts';
 import { SCHEMA } from '../../../../packages/server/src/storage/postgres/connection/database.ts';
@@ -25,7 +26,7 @@ export interface Look {
   readonly tenant?: string | undefined;
 }
 
-const newDecisions = () => new PastDecisions();
+const PAST = { newDecisions: () => new PastDecisions(), newHolds: () => new PastHolds() };
 const resources = new WalkResources(ALL_CHECKS);
 
 export class TamperedDatabase implements AsyncDisposable {
@@ -81,9 +82,8 @@ export class TamperedDatabase implements AsyncDisposable {
     const checks = new Set([...ALL_CHECKS].filter((each) => ![without].flat().includes(each)));
     const own = without === undefined ? { resources } : {};
     const remembered = { anchor: { before: this.#heads, behind: this.#heads }, seen: [] };
-    return (
-      await checkDatabase(asked, { keys: this.#keys, remembered, newDecisions, checks, tenant, ...own })
-    ).faults;
+    return (await checkDatabase(asked, { keys: this.#keys, remembered, ...PAST, checks, tenant, ...own }))
+      .faults;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

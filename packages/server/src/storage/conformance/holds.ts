@@ -59,7 +59,7 @@ export const holdClaims: Claims = {
     }
     assert.equal((await place.rows('acme')).length, 6);
     assert.equal(
-      (await append(storage, held('other', '0'))).status,
+      (await append(storage, held('other', await asOf(storage, 'other')))).status,
       'Done',
       'that of others does not matter',
     );
@@ -81,7 +81,7 @@ export const holdClaims: Claims = {
         request('acme', [draftOf()]),
         changeOf([nextVersion(hold, { state: 'Released' })]),
         held('acme', before),
-        held('acme', '2'),
+        held('acme', '4'),
       ],
       now(),
     );
@@ -89,6 +89,27 @@ export const holdClaims: Claims = {
       results.map(({ status }) => status),
       ['Done', 'Done', 'Done', 'Done', 'HoldsChanged', 'Done', 'Done', 'HoldsChanged', 'Done'],
     );
-    assert.equal(await asOf(storage, 'acme'), '2');
+    // The place of the newest notice, which no row of a hold can change.
+    assert.equal(await asOf(storage, 'acme'), '4');
   },
+
+  'the notices that tell of holds and policies are found among all entries, in order and from an index on':
+    async (place) => {
+      await using storage = await openWith(place, 'acme', 'other');
+      const kinds = ['LegalHold', 'ApiKey', 'Policy', 'Tenant', 'LegalHold'] as const;
+      for (const kind of kinds) {
+        await append(storage, changeOf([recordOf('acme', { kind })]));
+        await append(storage, request('acme', [draftOf()]));
+      }
+      await append(storage, changeOf([recordOf('other', { kind: 'Policy' })]));
+      const found = async (fromIndex: number, limit: number) => {
+        const notices = await storage.log.forTenant('acme').holdNotices(fromIndex, limit);
+        assert.ok(notices.every(({ content }) => content !== undefined && 'texts' in content));
+        return notices.map(({ index }) => index);
+      };
+      assert.deepEqual(await found(0, 10), [0, 4, 8]);
+      assert.deepEqual(await found(0, 2), [0, 4]);
+      assert.deepEqual([await found(4, 10), await found(5, 10), await found(9, 10)], [[4, 8], [8], []]);
+      assert.deepEqual(await storage.log.forTenant('nobody').holdNotices(0, 10), []);
+    },
 };

@@ -2,8 +2,8 @@
 // and the idempotency key that the request uses up. All of a request is stored, or nothing of it.
 
 import assert from 'node:assert/strict';
-import { KINDS } from '@tallystick/evidence';
-import type { RecordOwner, StoredRecord } from '../../records/records.ts';
+import { type Kind, KINDS } from '@tallystick/evidence';
+import type { RecordKind, RecordOwner, StoredRecord } from '../../records/records.ts';
 import type { AppendRequest } from '../../streams/log.ts';
 import {
   append,
@@ -47,9 +47,13 @@ export function nextVersion(record: StoredRecord, more: Partial<StoredRecord> = 
   };
 }
 
+const NOTICES: Partial<Record<RecordKind, Kind>> = { LegalHold: KINDS.legalHold, Policy: KINDS.policyChange };
+
 /** Records of one owner, with a notice for each. */
 export function changeOf(records: readonly StoredRecord[], more: Partial<AppendRequest> = {}): AppendRequest {
-  const drafts = records.map(() => draftOf({}, { kind: KINDS.administration, retention: undefined }));
+  const drafts = records.map(({ kind }) =>
+    draftOf({}, { kind: NOTICES[kind] ?? KINDS.administration, retention: undefined }),
+  );
   return request(records[0]!.owner, drafts, { records, atomic: true, ...more });
 }
 

@@ -36,7 +36,7 @@ export const tenantClaims: Claims = {
       settings: undefined,
       hasPolicies: false,
       hasHolds: false,
-      holdsAsOf: '0',
+      holdsAsOf: 'none',
     });
     await using storage = await place.open();
     assert.deepEqual(await storage.tenants.find('acme'), made);

@@ -22,6 +22,8 @@ const CHECKS = [
   'keys',
   /** Decisions about events, and when they expire, follow from settings and policies. */
   'decisions',
+  /** Nothing was removed that a hold covered. */
+  'holds',
   'tiles',
   'checkpoints',
   'anchor',

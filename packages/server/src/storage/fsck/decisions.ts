@@ -8,7 +8,7 @@ import { awaited, type Resumable } from '../resumable.ts';
 import { classificationAt } from '../rows/classification-column.ts';
 import type { SoundEntry } from './entries.ts';
 import type { LogRow, RowContent } from './log-row.ts';
-import { isCommittedTo, type NotedVersion } from './records.ts';
+import { type NotedVersion, storedVersion } from './records.ts';
 import { atIndex, fault } from './store-fault.ts';
 import type { StoredRows } from './stored-rows.ts';
 
@@ -92,12 +92,8 @@ export class DecisionCheck<Tenant> {
   }
 
   *#changed(noted: NotedVersion, receivedAtMs: number): Resumable<void> {
-    const { kind, id, version } = noted;
-    if (!this.#past.isAbout(kind)) return;
-    const before = { kind, id, version: version - 1, isPast: true };
-    const [found] = yield* awaited(this.#store.records(this.#tenant, before, 1));
-    const isIt = found?.kind === kind && found.id === id && found.version === version;
-    this.#past.changed(noted, isIt && isCommittedTo(noted, found) ? found : undefined, receivedAtMs);
+    if (!this.#past.isAbout(noted.kind)) return;
+    this.#past.changed(noted, yield* storedVersion(this.#store, this.#tenant, noted), receivedAtMs);
   }
 
   /** Called after the last entry: what no event that is left refers to must be what its number says, too. */

@@ -2,6 +2,7 @@
 // reads one state, also while the service runs, changes nothing, and holds one lot of entries at a time. After a fault
 // it continues with the next tenant. The same code checks every backend.
 
+import type { PastHolds } from '../../holds/past-holds.ts';
 import type { PastDecisions } from '../../policies/past-decisions.ts';
 import type { Keyring } from '../sealing/keyring.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
@@ -21,6 +22,7 @@ export interface FsckOptions {
   readonly ring?: Keyring | undefined;
   /** Called for each tenant. */
   readonly newDecisions: () => PastDecisions;
+  readonly newHolds: () => PastHolds;
   /** Only this tenant; checks of the whole store are then skipped. */
   readonly tenant?: string | undefined;
   /** All checks, except in tests. */
@@ -87,13 +89,13 @@ function* checkTenants<Tenant>(
   options: FsckOptions,
   reports: TenantReport[],
 ): Resumable<void, FsckProgress> {
-  const { keys, remembered, newDecisions, ring, tenant: only, checks = ALL_CHECKS } = options;
+  const { remembered, tenant: only, checks = ALL_CHECKS } = options;
   const { resources = new WalkResources(checks) } = options;
   const logOrigin = yield* awaited(store.logOrigin());
   if (logOrigin === undefined)
     throw fault('ORIGIN_MISMATCH', 'the database does not say the name of its logs');
   const memory = createMemory(remembered);
-  const check = new TenantCheck({ store, resources, logOrigin, keys, memory, newDecisions, ring });
+  const check = new TenantCheck({ ...options, store, resources, logOrigin, memory });
   const entriesTotal = yield* awaited(store.entriesTotal());
   let entries = 0;
   for (let last: TenantRow<Tenant> | undefined; ; ) {

@@ -23,6 +23,7 @@ import type { LogIdentity } from '../rows/log-identity.ts';
 import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import type { DecidedEntry, DecisionCheck } from './decisions.ts';
+import type { HeldCheck } from './held.ts';
 import type { NotedDeletions, NotedRedactions } from './deletions.ts';
 import { NoteReader, type TrustedKey } from './notes.ts';
 import { ReadAhead } from './read-ahead.ts';
@@ -40,6 +41,7 @@ export interface LogParts<Tenant> {
   readonly deletions: NotedDeletions;
   readonly redactions: NotedRedactions;
   readonly decisions: DecisionCheck<Tenant>;
+  readonly held: HeldCheck<Tenant>;
   readonly keys: readonly TrustedKey[];
 }
 
@@ -135,6 +137,8 @@ export class LogCheck<Tenant> {
     if (this.#parts.resources.checks.has('tiles')) yield* this.#readTileHashes(rows.length);
     const entries: DecidedEntry[] = [];
     this.#walk.take(rows, (sound) => entries.push({ sound, noted: this.#use(sound) }));
+    if (this.#parts.resources.checks.has('holds'))
+      yield* this.#parts.held.take(entries, this.#facts.place.firstIndex);
     if (this.#parts.resources.checks.has('decisions'))
       this.counts.undecided += yield* this.#parts.decisions.take(rows, entries);
   }

@@ -2,7 +2,9 @@
 
 import { commitmentOf, KINDS, type Notice, parseJson, toBase64, toHex } from '@tallystick/evidence';
 import type { RecordKind, StoredRecord } from '../../records/records.ts';
+import { awaited, type Resumable } from '../resumable.ts';
 import { fault } from './store-fault.ts';
+import type { StoredRows } from './stored-rows.ts';
 
 interface Noted {
   /** In base64. */
@@ -149,7 +151,20 @@ function areCopies(
   );
 }
 
-export function isCommittedTo(
+/** The version that a notice tells of; undefined where it is not stored, or is not what the notice commits to. */
+export function* storedVersion<Tenant>(
+  store: Pick<StoredRows<Tenant>, 'records'>,
+  tenant: Tenant,
+  noted: NotedVersion,
+): Resumable<StoredRecord | undefined> {
+  const { kind, id, version } = noted;
+  const before = { kind: kind as RecordKind, id, version: version - 1, isPast: true };
+  const [found] = yield* awaited(store.records(tenant, before, 1));
+  const isIt = found?.kind === kind && found.id === id && found.version === version;
+  return isIt && isCommittedTo(noted, found) ? found : undefined;
+}
+
+function isCommittedTo(
   { commitment }: Pick<NotedVersion, 'commitment'>,
   { salt, body }: Pick<StoredRecord, 'salt' | 'body'>,
 ): boolean {

@@ -5,7 +5,9 @@ import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import { awaited, type Resumable } from '../resumable.ts';
 import type { PastDecisions } from '../../policies/past-decisions.ts';
+import type { PastHolds } from '../../holds/past-holds.ts';
 import { DecisionCheck } from './decisions.ts';
+import { HeldCheck } from './held.ts';
 import { NotedDeletions, NotedRedactions } from './deletions.ts';
 import type { WalkResources } from './entries.ts';
 import { LogCheck, type LogCounts, type LogFacts } from './log.ts';
@@ -33,8 +35,9 @@ export interface TenantParts<Tenant> {
   readonly keys: readonly TrustedKey[];
   readonly memory: Memory;
   /** Undefined: there is none. */
-  readonly ring: Keyring | undefined;
+  readonly ring?: Keyring | undefined;
   readonly newDecisions: () => PastDecisions;
+  readonly newHolds: () => PastHolds;
 }
 
 export interface CheckedLog extends LogCounts {
@@ -72,7 +75,9 @@ export class TenantCheck<Tenant> {
     const deletions = new NotedDeletions();
     const redactions = new NotedRedactions();
     const decisions = new DecisionCheck(store, tenant, this.#parts.newDecisions());
-    const parts = { resources, tree: store, streams, records, deletions, redactions, decisions, keys };
+    const held = new HeldCheck(store, tenant, this.#parts.newHolds());
+    const noted = { records, deletions, redactions, decisions, held };
+    const parts = { resources, tree: store, streams, ...noted, keys };
     let leaf: Uint8Array | undefined;
     for (let log = 0; log <= epochs.length; log++) {
       const facts = this.#factsOf(stored, epochs, log, logs.at(-1)?.entries ?? 0);

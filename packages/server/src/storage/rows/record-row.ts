@@ -19,24 +19,6 @@ export function allVersions(owner: string): string {
   return `(SELECT 0 AS is_past, ${columns} FROM records UNION ALL SELECT 1 AS is_past, ${columns} FROM past_records) AS versions`;
 }
 
-/** Those that say which events are held. */
-export const HOLDING_KINDS: readonly RecordKind[] = ['LegalHold', 'Policy'];
-
-/**
- * What `holdsAsOf` of a tenant is made of: the number of changes that were made to its holds and policies, since each raises
- * one version by one. `isOwn` is the condition on the tenant column. Not of whole numbers, which could overflow once somebody
- * has altered them.
- */
-export function holdsAsOf(isOwn: string): string {
-  const kinds = HOLDING_KINDS.map((kind) => `'${kind}'`).join(', ');
-  return `SELECT sum(records.version * 1.0) AS holds_as_of FROM records WHERE ${isOwn} AND records.kind IN (${kinds})`;
-}
-
-/** Reads a row of `holdsAsOf`. */
-export function holdsAsOfIn(row: Readonly<Record<string, unknown>> | undefined, changes = 0): string {
-  return String(Number(row?.['holds_as_of'] ?? 0) + changes);
-}
-
 /** The values of RECORD_COLUMNS. */
 export function recordValues(record: StoredRecord): (string | number | Uint8Array | null)[] {
   const { kind, id, version, body, state, uniqueName = null, lookup = null, salt, mac } = record;

@@ -13,6 +13,7 @@ import { orTenantFault } from '../../pool/tenant-fault.ts';
 import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-tables.ts';
 import { classificationAt, classificationIn } from '../../rows/classification-column.ts';
 import { blobOf, blobOrNone, numberOf, textIn } from '../../rows/columns.ts';
+import { holdsAsOf, holdsAsOfIn, NO_HOLDS, tellsOfHolds } from '../../rows/hold-notices.ts';
 import { purgedSpans } from '../../rows/purge-notice.ts';
 import { isRemovedFrom } from '../../rows/removed-rows.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
@@ -52,6 +53,8 @@ const EVENTS: TenantsStatement = {
   ofOne: statement(eventsBy(`JOIN entries ON ${BY_ID} AND entries.tenant_id = $3`)),
 };
 
+const HOLDS_AS_OF = statement(holdsAsOf('entries.tenant_id = $1', 'PostgreSQL'));
+
 export type Wanted = Pick<PooledRequest, 'tenant' | 'once' | 'drafts' | 'records'> &
   Partial<Pick<PooledRequest, 'holdsAsOf'>>;
 
@@ -60,6 +63,8 @@ export class PostgresPoolTables implements PoolTables {
   readonly #usedKeys = new Map<string, UsedIdempotencyKey>();
   readonly #ids = new Map<string, StoredId>();
   readonly #records = new RecordRows();
+  /** The newest notices that tell of holds and policies. */
+  readonly #holdsAsOf = new Map<TenantId, string>();
   readonly #jobs: NewJob[] = [];
   readonly #deletions = new DeletionRows();
   readonly rows: PoolRows;
@@ -92,16 +97,19 @@ export class PostgresPoolTables implements PoolTables {
         transaction,
         locked.flatMap(({ records }) => records),
       ),
-      this.#records.loadHolds(
-        transaction,
-        locked.filter(({ holdsAsOf }) => holdsAsOf !== undefined).map(({ tenant }) => tenant),
-      ),
+      this.#loadHoldsAsOf(transaction, locked),
       ...locked.flatMap(({ tenant, drafts }) =>
         drafts.filter(isPurge).map((notice) => this.#loadDeletions(transaction, tenant, notice)),
       ),
     ]);
     for (const row of keyRows) this.#takeKey(row, steadyNowMs);
     for (const row of idRows) this.#takeId(row);
+  }
+
+  async #loadHoldsAsOf(transaction: Transaction, requests: readonly Wanted[]): Promise<void> {
+    const asking = requests.filter((request) => request.holdsAsOf !== undefined);
+    for (const tenant of new Set(asking.map((request) => request.tenant)))
+      this.#holdsAsOf.set(tenant, holdsAsOfIn((await transaction.query(HOLDS_AS_OF, [tenant]))[0]));
   }
 
   /** The deletions that the notice could overlap. */
@@ -144,6 +152,7 @@ export class PostgresPoolTables implements PoolTables {
       const classification = classificationAt(draft.classification);
       this.#ids.set(nameOf(head.tenantId, eventId), { index, receivedAtMs, fingerprint, classification });
     }
+    if (tellsOfHolds(draft.kind)) this.#holdsAsOf.set(head.tenantId, String(index));
     this.rows.putEntry(head, entry);
   }
 
@@ -167,7 +176,7 @@ export class PostgresPoolTables implements PoolTables {
   }
 
   holdsAsOf({ tenantId }: Head): string {
-    return this.#records.holdsAsOf(tenantId);
+    return this.#holdsAsOf.get(tenantId) ?? NO_HOLDS;
   }
 
   putJob({ tenantId: tenant }: Head, job: CausedJob): void {

@@ -14,6 +14,7 @@ import type {
 } from '../../../streams/log.ts';
 import { bitsOf } from '../../rows/classification-column.ts';
 import { numberOf } from '../../rows/columns.ts';
+import { IS_HOLD_NOTICE } from '../../rows/hold-notices.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { statesWanted, streamIn } from '../../rows/stream-row.ts';
 import { usedKeyOf } from '../../rows/used-key-row.ts';
@@ -49,6 +50,11 @@ const inOrder = (order: string) =>
   );
 const EVENTS = inOrder('');
 const EVENTS_FROM_END = inOrder('DESC');
+export const HOLD_NOTICES = statement(
+  `SELECT ${EVENT_COLUMNS} FROM ${ENTRIES_WITH_CONTENTS}
+   WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND ${IS_HOLD_NOTICE.PostgreSQL}
+   ORDER BY entries.leaf_index LIMIT $3`,
+);
 const STREAMS_BEFORE = statement(
   `${STREAMS} WHERE this.tenant_id = $1 AND this.first_index < $2 AND ${OF_STATES}
    ORDER BY this.first_index DESC LIMIT $6`,
@@ -83,6 +89,7 @@ export class LogTables implements LogReader {
     return {
       event: (eventId, visible) => this.#event(tenant, eventId, visible),
       events: (fromIndex, endIndex, limit, way) => this.#run(tenant, fromIndex, endIndex, limit, way),
+      holdNotices: (fromIndex, limit) => this.#holdNotices(tenant, fromIndex, limit),
       streams: (beyond, limit, states) => this.#streams(tenant, beyond, limit, states),
       stream: (streamId) => this.#stream(tenant, streamId),
       streamCount: async () => numberOf((await this.#read(tenant, STREAM_COUNT, []))[0], 'count'),
@@ -125,6 +132,11 @@ export class LogTables implements LogReader {
       else from = last + 1;
     }
     return eventsInTurns(this.#events, taken, await this.#notices(tenant, taken));
+  }
+
+  async #holdNotices(tenant: TenantId, fromIndex: number, limit: number): Promise<StoredEvent[]> {
+    const rows = await this.#read(tenant, HOLD_NOTICES, [fromIndex, limit]);
+    return eventsInTurns(this.#events, rows, await this.#notices(tenant, rows));
   }
 
   async #streams(

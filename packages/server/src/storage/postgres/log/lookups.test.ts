@@ -7,8 +7,10 @@ import { PATIENT_LIMITS, type Databases, openDatabases } from '../../../testing/
 import { ALL_TENANTS, Database, type DatabaseScope, statement } from '../connection/database.ts';
 import { LogEvents } from '../event-index/log-events.ts';
 import { readsIn } from '../event-index/tenant-reads.ts';
+import { holdsAsOf, holdsAsOfIn } from '../../rows/hold-notices.ts';
 import { Heads } from '../append/heads.ts';
 import { ENTRIES_WITH_CONTENTS, EVENT_ID } from './log-columns.ts';
+import { HOLD_NOTICES } from './log-tables.ts';
 import { migrate } from '../schema/migrate.ts';
 
 const ENTRIES = 20_000;
@@ -31,7 +33,8 @@ before(async () => {
   await owner.plainly(async (client) => {
     await client.query(
       `INSERT INTO entries (tenant_id, leaf_index, classification, content_month, entry, leaf, root1, root2)
-       SELECT 'acme', i, 1, 0, substring(decode(${noise}, 'hex') from 1 for 116), '', '', ''
+       SELECT 'acme', i, 1, 0, overlay(substring(decode(${noise}, 'hex') from 1 for 116) placing
+         CASE WHEN i % 4000 = 1 THEN '\\x05'::bytea ELSE '\\x01'::bytea END from 17), '', '', ''
        FROM generate_series(0, ${ENTRIES - 1}) AS i`,
     );
     await client.query(
@@ -70,6 +73,7 @@ const PAGE = statement(
    WHERE entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3
    ORDER BY entries.leaf_index LIMIT $4`,
 );
+const HOLDS_AS_OF = statement(holdsAsOf('entries.tenant_id = $1', 'PostgreSQL'));
 const LOOKED_AT = statement(
   `SELECT coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0)::integer AS rows
    FROM pg_stat_xact_all_tables WHERE relname LIKE 'entries%' OR relname LIKE 'contents%'`,
@@ -94,6 +98,29 @@ test('an id leads to its entry, for reads and for appends', async () => {
       const [looked] = await transaction.query(LOOKED_AT);
       assert.ok(Number(looked?.['rows']) < 50, `${scope.role} looks at ${Number(looked?.['rows'])} rows`);
     });
+  }
+});
+
+test('the notices that tell of holds are found without a look at other entries', async () => {
+  const scopes: DatabaseScope[] = [
+    { role: 'Reader', tenants: ['acme'] },
+    { role: 'Writer', tenants: ['acme', 'small-7'] },
+    ALL_TENANTS,
+  ];
+  for (const scope of scopes) {
+    // Often enough that the database keeps one plan.
+    for (let turn = 0; turn < 8; turn++) {
+      await database.inTransaction(scope, async (transaction) => {
+        const [before] = await transaction.query(LOOKED_AT);
+        const [row] = await transaction.query(HOLDS_AS_OF, ['acme']);
+        assert.equal(holdsAsOfIn(row), '16001');
+        const rows = await transaction.query(HOLD_NOTICES, ['acme', 4001, 100]);
+        assert.equal(rows.length, 4);
+        const [after] = await transaction.query(LOOKED_AT);
+        const looked = Number(after?.['rows']) - Number(before?.['rows']);
+        assert.ok(looked < 30, `${scope.role} looks at ${looked} rows`);
+      });
+    }
   }
 });
 

@@ -1,6 +1,5 @@
 // Records on PostgreSQL: writes belong to the transaction of a pool, reads to the operations.
 
-import type { TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../../../paging.ts';
 import type {
   OwnedRecords,
@@ -12,9 +11,6 @@ import type {
 import { numberOf, textIn } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import {
-  HOLDING_KINDS,
-  holdsAsOf,
-  holdsAsOfIn,
   keepPast,
   listedRecordsIn,
   RECORD_COLUMNS,
@@ -27,7 +23,6 @@ import {
   ALL_TENANTS,
   type Database,
   type DatabaseScope,
-  type Row,
   statement,
   type Transaction,
 } from '../connection/database.ts';
@@ -36,7 +31,6 @@ const HELD = statement(
   `SELECT id, version, unique_name FROM records
    WHERE tenant_id = $1 AND kind = $2 AND (id = $3 OR unique_name = $4::text)`,
 );
-const HOLDS_AS_OF = statement(holdsAsOf('records.tenant_id = $1'));
 const KEEP_PAST = statement(keepPast('tenant_id', ['$1', '$2', '$3']));
 const PUT = statement(
   `INSERT INTO records (tenant_id, ${RECORD_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -56,8 +50,6 @@ export class RecordRows {
   readonly #versions = new Map<string, number>();
   /** The id that has a name, by owner, kind and name. */
   readonly #named = new Map<string, string>();
-  /** What the holds of a tenant are as of, before this pool. */
-  readonly #holds = new Map<TenantId, Row | undefined>();
   readonly #put: StoredRecord[] = [];
 
   async load(transaction: Transaction, records: readonly StoredRecord[]): Promise<void> {
@@ -73,17 +65,6 @@ export class RecordRows {
           this.#named.set(nameOf(owner, kind, textIn(row, 'unique_name')), textIn(row, 'id'));
       }
     }
-  }
-
-  /** Of the tenants that `holdsAsOf` will be asked about. */
-  async loadHolds(transaction: Transaction, tenants: readonly TenantId[]): Promise<void> {
-    for (const tenant of new Set(tenants))
-      this.#holds.set(tenant, (await transaction.query(HOLDS_AS_OF, [tenant]))[0]);
-  }
-
-  holdsAsOf(tenant: TenantId): string {
-    const isHolding = ({ owner, kind }: StoredRecord) => owner === tenant && HOLDING_KINDS.includes(kind);
-    return holdsAsOfIn(this.#holds.get(tenant), this.#put.filter(isHolding).length);
   }
 
   version({ owner, kind, id }: StoredRecord): number {

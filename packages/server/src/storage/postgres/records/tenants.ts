@@ -11,7 +11,7 @@ import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-
 import { TenantPool } from '../../pool/tenant-pool.ts';
 import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
 
-const TENANTS = tenantsWith('records.tenant_id = tenants.tenant_id');
+const TENANTS = tenantsWith('PostgreSQL');
 const READ = statement(`${TENANTS} WHERE tenants.tenant_id = ANY ($1::text[])`);
 const ADD = statement(
   `INSERT INTO tenants (tenant_id, fingerprint_key, created_at_ms)

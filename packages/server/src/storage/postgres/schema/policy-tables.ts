@@ -30,3 +30,9 @@ export function decisions(tenant: string): readonly string[] {
     'ALTER TABLE contents ADD COLUMN decision bigint',
   ];
 }
+
+/** An index finds the notices of holds and policies, without a look at the other entries of a log (rows/hold-notices.ts). */
+export const HOLD_NOTICES: readonly string[] = [
+  `CREATE INDEX entries_of_holds ON entries (tenant_id, leaf_index)
+     WHERE substring(entry from 17 for 1) IN ('\\x05'::bytea, '\\x06'::bytea)`,
+];

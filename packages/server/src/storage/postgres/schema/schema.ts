@@ -9,7 +9,7 @@ import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, segmentTables } from './index-tables.ts';
 import { keyTables } from './key-tables.ts';
 import { redactions } from './redaction-tables.ts';
-import { decisions, pastRecords } from './policy-tables.ts';
+import { decisions, HOLD_NOTICES, pastRecords } from './policy-tables.ts';
 import type { Divide } from './partitions.ts';
 
 /**
@@ -395,4 +395,5 @@ export const MIGRATIONS: readonly Migration[] = [
   () => ['ALTER TABLE streams ADD COLUMN purged_at_ms bigint'],
   // The keys of tenants, sealed: sealing/keyring.ts. What opens them is in no table.
   () => keyTables(TENANT),
+  () => HOLD_NOTICES,
 ];

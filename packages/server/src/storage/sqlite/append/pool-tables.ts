@@ -12,6 +12,7 @@ import type { NewEntry, NewStream, PoolTables, StoredId } from '../../pool/pool-
 import { classificationIn } from '../../rows/classification-column.ts';
 import { type MissingKey, MissingKeys } from '../../sealing/pool-sealer.ts';
 import { blobOf, blobOrNone, numberOf } from '../../rows/columns.ts';
+import { holdsAsOf, holdsAsOfIn } from '../../rows/hold-notices.ts';
 import { isRemovedFrom } from '../../rows/removed-rows.ts';
 import { orRefused } from './chain-guard.ts';
 import { DeletionRows, NOTICES_OF_ENTRY } from '../log/deletions.ts';
@@ -25,6 +26,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   readonly #records: RecordRows;
   readonly #deletions: DeletionRows;
   readonly #find: StatementSync;
+  readonly #holdsAsOf: StatementSync;
   readonly #insertEntry: StatementSync;
   readonly #insertContent: StatementSync;
   readonly #insertDecision: StatementSync;
@@ -43,6 +45,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
       `SELECT leaf_index, classification, entry, sent_fingerprint, ${NOTICES_OF_ENTRY} FROM entries LEFT JOIN contents USING (id)
        WHERE event_id = ? AND tenant = ?`,
     );
+    this.#holdsAsOf = db.prepare(holdsAsOf('tenant = ?', 'SQLite'));
     this.#insertEntry = db.prepare(
       `INSERT INTO entries (id, tenant, leaf_index, classification, entry, leaf, root1, root2)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -101,7 +104,7 @@ export class SqlitePoolTables implements PoolTables<NumberedHead> {
   }
 
   holdsAsOf({ tenant }: NumberedHead): string {
-    return this.#records.holdsAsOf(tenant);
+    return holdsAsOfIn(this.#holdsAsOf.get(tenant));
   }
 
   putRecord({ tenant }: NumberedHead, record: StoredRecord): void {

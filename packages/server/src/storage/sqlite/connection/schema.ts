@@ -291,4 +291,8 @@ export const MIGRATIONS: readonly string[] = [
   -- Of two processes that make the same key at once, one is refused.
   CREATE UNIQUE INDEX open_tenant_keys ON tenant_keys (tenant, purpose, month) WHERE state = 'Open';
   `,
+  `
+  -- The notices that tell of holds and policies: who removes content asks for the newest one.
+  CREATE INDEX entries_of_holds ON entries (tenant, leaf_index) WHERE substr(entry, 17, 1) IN (x'05', x'06');
+  `,
 ];

@@ -17,6 +17,7 @@ import { DeletionRows, IS_EVENT, NOTICES_OF_ENTRY } from './deletions.ts';
 import { ExpiredContents } from './expired-contents.ts';
 import { MAY_BE_SEEN } from './may-be-seen.ts';
 import { numberOf } from '../../rows/columns.ts';
+import { IS_HOLD_NOTICE } from '../../rows/hold-notices.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { StoredEvents, textBytesOf } from '../../rows/event-row.ts';
 import { type Purge, purgeIn } from '../../rows/purge-notice.ts';
@@ -42,6 +43,7 @@ export class LogTables {
   readonly #events: StatementSync;
   readonly #eventsFromEnd: StatementSync;
   readonly #eventAt: StatementSync;
+  readonly #holdNotices: StatementSync;
   readonly #streamsBefore: StatementSync;
   readonly #streamsAfter: StatementSync;
   readonly #stream: StatementSync;
@@ -73,7 +75,17 @@ export class LogTables {
     this.#eventAt = db.prepare(
       `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id) WHERE tenant = ? AND leaf_index = ?`,
     );
-    for (const statement of [this.#event, this.#events, this.#eventsFromEnd, this.#eventAt])
+    this.#holdNotices = db.prepare(
+      `SELECT ${EVENT_COLUMNS} FROM entries LEFT JOIN contents USING (id)
+       WHERE tenant = ? AND leaf_index >= ? AND ${IS_HOLD_NOTICE.SQLite} ORDER BY leaf_index LIMIT ?`,
+    );
+    for (const statement of [
+      this.#event,
+      this.#events,
+      this.#eventsFromEnd,
+      this.#eventAt,
+      this.#holdNotices,
+    ])
       statement.setReadBigInts(true);
     this.#streamsBefore = db.prepare(
       `${STREAMS} WHERE this.tenant = ? AND this.first_index < ? AND ${OF_STATES} ORDER BY this.first_index DESC LIMIT ?`,
@@ -148,6 +160,13 @@ export class LogTables {
     }
     const events = tenant === undefined ? [] : this.#eventsIn(tenant, rows);
     return { events: new Map(found.map((index, i) => [index, events[i]!])), readCount };
+  }
+
+  holdNotices(tenantId: TenantId, fromIndex: number, limit: number): StoredEvent[] {
+    const tenant = this.#numberOf(tenantId);
+    return tenant === undefined
+      ? []
+      : this.#eventsIn(tenant, this.#holdNotices.all(tenant, fromIndex, limit));
   }
 
   streams(

@@ -7,8 +7,6 @@ import { callsFor, callsHere } from '../../../runtime/calls.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import {
-  holdsAsOf,
-  holdsAsOfIn,
   keepPast,
   listedRecordsIn,
   RECORD_COLUMNS,
@@ -22,7 +20,6 @@ import {
 export class RecordRows {
   readonly #version: StatementSync;
   readonly #named: StatementSync;
-  readonly #holdsAsOf: StatementSync;
   readonly #keepPast: StatementSync;
   readonly #put: StatementSync;
   readonly #newVersion: StatementSync;
@@ -33,7 +30,6 @@ export class RecordRows {
     this.#named = db.prepare(
       'SELECT 1 FROM records WHERE tenant = ? AND kind = ? AND unique_name = ? AND id <> ?',
     );
-    this.#holdsAsOf = db.prepare(holdsAsOf('tenant = ?'));
     this.#keepPast = db.prepare(keepPast('tenant', ['?', '?', '?']));
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -52,10 +48,6 @@ export class RecordRows {
 
   isNameTaken(tenant: number, { kind, id, uniqueName = '' }: StoredRecord): boolean {
     return this.#named.get(tenant, kind, uniqueName, id) !== undefined;
-  }
-
-  holdsAsOf(tenant: number): string {
-    return holdsAsOfIn(this.#holdsAsOf.get(tenant));
   }
 
   put(tenant: number, record: StoredRecord): void {

@@ -28,7 +28,7 @@ export function addTenants(db: DatabaseSync, tenants: readonly NewTenant[], nowM
   for (const { tenantId, fingerprintKey } of tenants) add.run(tenantId, fingerprintKey, nowMs);
 }
 
-const TENANTS = tenantsWith('records.tenant = tenants.tenant');
+const TENANTS = tenantsWith('SQLite');
 const LISTED = `tenant_id <> '${INSTALLATION}' AND coalesce(state, 'Active') IN (SELECT value FROM json_each(?))`;
 
 export function createTenantStore(
