@@ -9,6 +9,7 @@ import { EvidenceError } from '@tallystick/evidence';
 import { checkStore } from '../../packages/server/src/check-store.ts';
 import { PastHolds } from '../../packages/server/src/holds/past-holds.ts';
 import { PastDecisions } from '../../packages/server/src/policies/past-decisions.ts';
+import { PastPeriods } from '../../packages/server/src/policies/past-periods.ts';
 import { loadSigningKeys } from '../../packages/server/src/storage/keys/signing-key-files.ts';
 import { checkJournal, notEvidenceIn } from '../../packages/server/src/storage/sqlite/fsck/fsck.ts';
 import { ALL_CHECKS, type Check } from '../../packages/server/src/storage/fsck/checks.ts';
@@ -32,7 +33,10 @@ const SAMPLE = 300;
 const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
 const resources = new WalkResources(ALL_CHECKS);
 
-const PAST = { newDecisions: () => new PastDecisions(), newHolds: () => new PastHolds() };
+const PAST = {
+  newDecisions: () => ({ past: new PastDecisions(), periods: new PastPeriods() }),
+  newHolds: () => new PastHolds(),
+};
 
 interface Bench {
   readonly store: MadeStore;

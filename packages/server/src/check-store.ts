@@ -14,6 +14,7 @@ import {
 } from '@tallystick/evidence';
 import { PastHolds } from './holds/past-holds.ts';
 import { PastDecisions } from './policies/past-decisions.ts';
+import { PastPeriods } from './policies/past-periods.ts';
 import { systemClock, wait } from './runtime/clock.ts';
 import { StartError } from './start-error.ts';
 import { hasAnchor } from './storage/anchor/files.ts';
@@ -273,7 +274,10 @@ function requireTenant(isThere: boolean, tenant: string | undefined): void {
   if (tenant !== undefined && !isThere) throw new StartError(`there is no tenant ${tenant}`);
 }
 
-const PAST = { newDecisions: () => new PastDecisions(), newHolds: () => new PastHolds() };
+const PAST = {
+  newDecisions: () => ({ past: new PastDecisions(), periods: new PastPeriods() }),
+  newHolds: () => new PastHolds(),
+};
 
 type Reading = AnchorSnapshots['history'] | EvidenceError;
 

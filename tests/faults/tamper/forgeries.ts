@@ -46,7 +46,7 @@ export function purgeTextsOf(from: number, leaves: readonly Uint8Array[]) {
     payload: {
       policyId: null,
       policyVersion: null,
-      cause: 'Retention' as const,
+      cause: 'KeyDestroyed' as const,
       ranges,
       count: leaves.length,
       subtrees: leaves.map(toBase64),

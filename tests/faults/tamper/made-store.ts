@@ -193,7 +193,7 @@ export class Maker implements AsyncDisposable {
     }
   }
 
-  /** As retention does: the notice, its checkpoint, and only then the deed. `removal` may stop it before its end. */
+  /** As a removal does: the notice, its checkpoint, and only then the deed. `removal` may stop it before its end. */
   async purge(
     tenant: TenantId,
     spans: readonly IndexSpan[],
@@ -203,7 +203,7 @@ export class Maker implements AsyncDisposable {
     const now = { nowMs: this.#nowMs, steadyNowMs: this.#nowMs };
     const { log, tree } = this.storage;
     await remove(
-      { tenant, spans, cause: 'Retention', correlationId: random.uuid(), deadline: new Deadline() },
+      { tenant, spans, cause: 'KeyDestroyed', correlationId: random.uuid(), deadline: new Deadline() },
       {
         removal: { ...this.storage.removal, ...removal },
         trees: tree,

@@ -169,7 +169,7 @@ function workOn(
   const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
   const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
   const wake = () => workers.wake('Purge');
-  const sweeping = createSweeping({ storage, ...rest, tenants, wake }, surroundings);
+  const sweeping = createSweeping({ storage, ...rest, tenants, signing, wake }, surroundings);
   const kinds = [
     rebuildWork(index, { work, clock }),
     indexEventWork(index),

@@ -7,7 +7,7 @@ import { canonicalJson } from '@tallystick/evidence';
 import { higher } from '../access/roles.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
-import { allOf, readTest } from './compile-condition.ts';
+import { allOf, compileConditions, readTest } from './compile-condition.ts';
 import { type Condition, conditionsOf } from './condition.ts';
 import type { DecidedBy, MatchedRule } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
@@ -121,6 +121,28 @@ class PolicyDecider {
     };
     return { classification, retention, decidedBy: textOf(by) };
   }
+}
+
+/**
+ * When the retention of an event that was received then ends at the latest, where only some of the conditions can be judged: a rule may
+ * have matched unless one of those says no.
+ */
+export function latestEnd(
+  { policies, defaultRetention }: DecidingSettings,
+  facts: EventFacts,
+  receivedAtMs: number,
+  canJudge: (condition: Condition) => boolean,
+): number {
+  const ends: number[] = [];
+  let isByDefault = true;
+  for (const rule of enabledRules(policies, 'Retention')) {
+    const all = conditionsOf(rule);
+    const judged = all.filter(canJudge);
+    if (!compileConditions(judged)(facts)) continue;
+    ends.push(expiryAfter(receivedAtMs, rule.effect.retentionPeriod!));
+    if (judged.length === all.length) isByDefault = false;
+  }
+  return Math.max(...ends, isByDefault ? expiryAfter(receivedAtMs, defaultRetention) : -Infinity);
 }
 
 interface DecisionOfDay {

@@ -136,6 +136,45 @@ test('of an event of which a part is deleted it is not known which rules it has 
   assert.equal(past.judge({ ...punctured, decidedBy }).status, 'Differs', 'of no version that was in force');
 });
 
+test('content may go when its expiry follows; what is not known keeps it for the longest that may have decided', () => {
+  const past = new PastDecisions();
+  const sound = eventAt(START_MS, []);
+  const year = expiryAfter(START_MS, 'P1Y');
+  assert.deepEqual(past.endOf(sound), { atMs: sound.expiresAtMs });
+  assert.ok('why' in past.endOf({ ...sound, expiresAtMs: year }), 'moved');
+  past.changed({ kind: 'Tenant', id: '' }, undefined, START_MS);
+  const late = eventAt(START_MS + DECIDED_BEFORE_MS + 1, []);
+  const end = past.endOf({ ...late, expiresAtMs: year });
+  assert.ok('atMs' in end && end.atMs >= late.expiresAtMs!, 'no settings that are known keep it longer');
+  assert.ok('atMs' in end && end.atMs < expiryAfter(late.receivedAtMs, 'P8Y'), 'and then it goes');
+});
+
+test('of a punctured event every rule counts that what is deleted may have matched', () => {
+  const past = new PastDecisions();
+  const [one, ten] = [retentionPolicy(1, 'P1Y'), retentionPolicy(1, 'P10Y')];
+  const asking = (about: string): PolicyRecord => {
+    const rules = ten.rules.map((rule) => ({ ...rule, conditions: { [about]: 'kept' } }));
+    return { ...ten, policyId: 'asking', rules };
+  };
+  past.changed(POLICY, recordOf(one), START_MS);
+  past.changed({ kind: 'Policy', id: 'asking' }, recordOf(asking('payload.note')), START_MS);
+  const late = START_MS + DECIDED_BEFORE_MS + 1;
+  const event = eventAt(late, [asking('payload.note'), one]);
+  assert.deepEqual(past.endOf(event), { atMs: expiryAfter(late, 'P1Y') });
+  assert.deepEqual(past.endOf({ ...event, isWhole: false }), { atMs: expiryAfter(late, 'P10Y') });
+  past.changed({ kind: 'Policy', id: 'asking' }, recordOf(asking('action')), late);
+  const later = late + DECIDED_BEFORE_MS + 1;
+  const other = { ...eventAt(later, [asking('action'), one]), isWhole: false };
+  assert.deepEqual(past.endOf(other), { atMs: expiryAfter(later, 'P1Y') }, 'an action is never deleted');
+});
+
+test('content stays where a version of a policy is missing: every one is kept, so it was taken away', () => {
+  const past = new PastDecisions();
+  past.changed(POLICY, undefined, START_MS);
+  const late = eventAt(START_MS + DECIDED_BEFORE_MS + 1, []);
+  assert.ok('why' in past.endOf({ ...late, expiresAtMs: START_MS }));
+});
+
 test('of more changes than are remembered it is not known which has decided', () => {
   const past = new PastDecisions();
   for (let version = 1; version <= 600; version++)

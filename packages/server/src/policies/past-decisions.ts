@@ -7,9 +7,10 @@ import type { Classification, Duration } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import { settingsIn, USUAL_SETTINGS } from '../access/tenants.ts';
 import { instant } from '../runtime/clock.ts';
-import { createExpiries } from '../runtime/expiry.ts';
+import { createExpiries, longestMs } from '../runtime/expiry.ts';
 import type { RecordKind, StoredRecord } from '../records/records.ts';
-import { type DecidingSettings, type Decision, deciderOf, textOf } from './decide.ts';
+import type { Condition } from './condition.ts';
+import { type DecidingSettings, type Decision, deciderOf, latestEnd, textOf } from './decide.ts';
 import { type MatchedRule, readDecidedBy } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
 import { POLICY_KIND, policyIn, type PolicyRecord } from './policy.ts';
@@ -31,13 +32,17 @@ export type DecisionVerdict =
   | { readonly status: 'Unknown' }
   | { readonly status: 'Differs'; readonly why: string };
 
+/** When the retention of an event is certainly over, or why nobody can say. */
+export type RetentionEnd = { readonly atMs: number } | { readonly why: string };
+
 /** How long after the notice of a change an event may still be received that was decided upon before it. */
 export const DECIDED_BEFORE_MS = 300_000;
 /** Of each: what was replaced within the time above is forgotten beyond that, and then it is not known what has decided. */
 const VERSIONS_MAX = 500;
 /** Of the texts of all that were changed. */
 const VERSIONS_LENGTH_MAX = 16_000_000;
-const SETTINGS_KIND = 'Tenant';
+/** The record with the settings of a tenant. */
+export const SETTINGS = 'Tenant';
 const DAY_MS = 86_400_000;
 /** The day of a decision is that of the request. Entries are never received before the one that they follow, so
  * after a clock was set back it lies before that of the entry. */
@@ -51,13 +56,16 @@ export class PastDecisions {
     USUAL_SETTINGS,
   );
   readonly #policies = new InForce<Policies>([]);
+  /** No period of any version that was met is longer. */
+  #longestMs = longestMs(USUAL_SETTINGS.defaultRetention);
+  #isPolicyMissing = false;
   /** What is compiled for settings and policies stays compiled. */
   #tenants = new WeakMap<object, WeakMap<object, DecidingSettings>>();
   readonly #expiryAfter = createExpiries();
 
   /** Whether records of this kind decide about events. */
   isAbout(kind: string): kind is RecordKind {
-    return kind === SETTINGS_KIND || kind === POLICY_KIND;
+    return kind === SETTINGS || kind === POLICY_KIND;
   }
 
   /** A version of a record of the tenant, as its notice commits to it. Undefined: it is not stored, or is not that. */
@@ -66,10 +74,15 @@ export class PastDecisions {
     version: StoredRecord | undefined,
     receivedAtMs: number,
   ): void {
-    if (kind === SETTINGS_KIND)
-      this.#settings.replace(version && orUnknown(() => settingsIn(version)), receivedAtMs);
+    if (kind === SETTINGS) {
+      const settings = version && readOrUnknown(() => settingsIn(version));
+      if (settings !== undefined) this.#met(settings.defaultRetention);
+      this.#settings.replace(settings, receivedAtMs);
+    }
     if (kind !== POLICY_KIND) return;
-    const policy = version && orUnknown(() => policyIn(version));
+    const policy = version && readOrUnknown(() => policyIn(version));
+    if (policy === undefined) this.#isPolicyMissing = true;
+    readOrUnknown(() => policy?.rules.forEach(({ effect }) => this.#met(effect.retentionPeriod)));
     const before = this.#policies.latest;
     // One that is unknown stays so: a later version may be of another type, but what the others say is not known either.
     const others = before?.filter(({ policyId }) => policyId !== id);
@@ -91,6 +104,39 @@ export class PastDecisions {
     return this.#judgeSlowly(event);
   }
 
+  /**
+   * From when on its content may go, which is its expiry where that follows from what has decided. Where it is not known what has,
+   * everything that may have must have ended.
+   */
+  endOf(event: DecidedEvent): RetentionEnd {
+    const verdict = this.judge(event);
+    if (verdict.status === 'Differs') return verdict;
+    const { expiresAtMs = Infinity, isWhole } = event;
+    if (verdict.status === 'Follows' && isWhole) return { atMs: expiresAtMs };
+    let atMs = expiresAtMs;
+    for (const tenant of this.#tenantsAt(event.receivedAtMs)) {
+      // Every version of a policy is kept, so one that is missing was taken away; of settings there was a time when none was.
+      if (tenant === undefined && this.#isPolicyMissing) return { why: MISSING };
+      const end =
+        tenant === undefined ? event.receivedAtMs + this.#longestMs : this.#latestEnd(event, tenant);
+      atMs = Math.max(atMs, end);
+    }
+    return { atMs };
+  }
+
+  #latestEnd(event: DecidedEvent, tenant: DecidingSettings): number {
+    const facts = new LoggedFacts(event).withHint(event.classification);
+    // Of a correlation id it is not known whether it was sent, or came later.
+    const canJudge = ({ path: [root] }: Condition) =>
+      root !== 'correlationId' && (event.isWhole || !DELETABLE.has(root));
+    return readOrUnknown(() => latestEnd(tenant, facts, event.receivedAtMs, canJudge)) ?? Infinity;
+  }
+
+  #met(period: Duration | undefined): void {
+    const ms = period === undefined ? 0 : (readOrUnknown(() => longestMs(period)) ?? 0);
+    this.#longestMs = Math.max(this.#longestMs, ms);
+  }
+
   /** By all that may have decided. */
   #judgeSlowly(event: DecidedEvent): DecisionVerdict {
     const tenants = this.#tenantsAt(event.receivedAtMs);
@@ -108,7 +154,7 @@ export class PastDecisions {
   #followsOnSomeDay(event: DecidedEvent, facts: LoggedFacts, tenant: DecidingSettings): boolean {
     const day = dayOf(event.receivedAtMs);
     if (this.#follows(event, facts, tenant, day)) return true;
-    const made = orUnknown(() => deciderOf(tenant)(facts, day));
+    const made = readOrUnknown(() => deciderOf(tenant)(facts, day));
     if (made === undefined || withoutWinners(made.decidedBy) !== withoutWinners(event.decidedBy))
       return false;
     for (let before = 1; before <= DAYS_BEFORE_MAX; before++)
@@ -117,7 +163,7 @@ export class PastDecisions {
   }
 
   #follows(event: DecidedEvent, facts: LoggedFacts, tenant: DecidingSettings, day: number): boolean {
-    const made = orUnknown(() => decisionOn(event, facts, tenant, day));
+    const made = readOrUnknown(() => decisionOn(event, facts, tenant, day));
     return made !== undefined && this.#expiryOf(event, made) === event.expiresAtMs;
   }
 
@@ -140,7 +186,7 @@ export class PastDecisions {
     const { expiresAtMs } = event;
     const said = expiresAtMs === undefined ? 'never expires' : `expires at ${shown(expiresAtMs)}`;
     for (const tenant of tenants) {
-      const made = orUnknown(() =>
+      const made = readOrUnknown(() =>
         decisionOn(event, new LoggedFacts(event), tenant, dayOf(event.receivedAtMs)),
       );
       if (made === undefined) continue;
@@ -174,6 +220,9 @@ export class PastDecisions {
 
 const FOLLOWS: DecisionVerdict = { status: 'Follows' };
 const UNKNOWN: DecisionVerdict = { status: 'Unknown' };
+const MISSING = 'a version of a policy that may have decided about it is missing';
+/** Below these, single units of an event may be deleted. */
+const DELETABLE: ReadonlySet<string> = new Set(['actor', 'context', 'payload']);
 
 function periodOf(
   { policyId, policyVersion, ruleId }: MatchedRule,
@@ -307,7 +356,7 @@ function parseText(text: Uint8Array): unknown {
 }
 
 /** Who can write to the database may have had anything signed; such a version, or event, was none of the service's. */
-function orUnknown<T>(read: () => T): T | undefined {
+export function readOrUnknown<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {

@@ -4,7 +4,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
-import type { Tenants } from '../access/tenants.ts';
+import type { TenantRecord, Tenants } from '../access/tenants.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import { type Clock, wait } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
@@ -17,7 +17,9 @@ import type { TreesWith } from '../streams/tree.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Job, JobOutcome, NewJob } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
-import { gatherRemovable, type Removable } from './removable.ts';
+import { type JudgeParts, judgeExpired } from './judge-expired.ts';
+import type { KeptContent } from './kept-content.ts';
+import { type Gathered, gatherRemovable, type Removable, type RemovableParts } from './removable.ts';
 
 /** The body of a job. */
 type Task =
@@ -42,11 +44,15 @@ export interface PurgeParts extends Omit<RemovalParts, 'forget' | 'trees'> {
   /** The time by which content has expired. */
   readonly untilMs: () => Promise<number>;
   readonly intervalMs: number;
+  readonly judging: JudgeParts;
+  readonly kept: KeptContent;
 }
 
 export interface PurgeWork extends KindOfWork {
   /** How many tenants' purges have failed, each until one of its own succeeds. */
   failingTenants(): number;
+  /** How many tenants have content that looks expired and stays, since it does not follow from what has decided. */
+  keepingTenants(): number;
 }
 
 const AT_ONCE = 2;
@@ -91,6 +97,7 @@ export function purgeWork(parts: PurgeParts): PurgeWork {
       return { status: 'Done' };
     },
     failingTenants: () => failing.size,
+    keepingTenants: () => parts.kept.tenants(),
   };
 }
 
@@ -142,7 +149,6 @@ async function purgeSpan(
   signal: AbortSignal,
   parts: PurgeParts,
 ): Promise<number> {
-  const untilMs = await parts.untilMs();
   const deadline = new Deadline();
   const stop = () => deadline.pass(signal.reason as Error);
   signal.addEventListener('abort', stop);
@@ -156,13 +162,10 @@ async function purgeSpan(
       if (record === undefined || record.isAltered === true) return notices;
       const { holdsAsOf } = record;
       const rest = { firstIndex: from, endIndex };
-      const { removable, nextIndex } = await gatherRemovable(
-        record,
-        rest,
-        untilMs,
-        parts,
-        pausesBy(parts.clock),
-      );
+      const untilMs = await parts.untilMs();
+      const { removable, nextIndex } = await gatherJudged(record, rest, untilMs, parts);
+      // A notice bears the time of its commit, and a verifier compares that with the expiry.
+      if ((await parts.untilMs()) < untilMs) throw new Error('a clock was set back');
       const removed = await removeAll(tenant, removable, { holdsAsOf, deadline }, parts);
       notices += removed.reduce((sum, { noticeIndexes }) => sum + noticeIndexes.length, 0);
       if (!removed.some(({ holdsChanged }) => holdsChanged)) from = nextIndex;
@@ -173,6 +176,28 @@ async function purgeSpan(
   } finally {
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** Without what does not follow from its decision, which is reported. */
+function gatherJudged(
+  record: TenantRecord,
+  span: IndexSpan,
+  untilMs: number,
+  parts: PurgeParts,
+): Promise<Gathered> {
+  const { tenantId: tenant } = record;
+  const { removal, log, judging, kept, clock } = parts;
+  const pause = pausesBy(clock);
+  const gathering: RemovableParts = {
+    log,
+    removal: { expired: async (...asked) => kept.without(tenant, await removal.expired(...asked)) },
+    async judge(runs) {
+      const judged = await judgeExpired(tenant, runs, untilMs, judging, pause);
+      kept.keep(tenant, judged.kept);
+      return judged.removable;
+    },
+  };
+  return gatherRemovable(record, span, untilMs, gathering, pause);
 }
 
 /** All policies at once: their notices wait for the same checkpoint. */

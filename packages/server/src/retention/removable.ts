@@ -36,6 +36,8 @@ export interface RemovableParts {
   readonly log: LogReader;
   /** Others are neither removable nor held. Undefined: all are counted. */
   readonly isCounted?: ((event: StoredEvent) => boolean) | undefined;
+  /** Leaves out what is not to be removed, whatever its row says. Undefined: rows are believed, for a preview. */
+  readonly judge?: ((runs: readonly ExpiredRun[]) => Promise<readonly ExpiredRun[]>) | undefined;
 }
 
 /** As many as one commit of notices is for; a span of one log needs few bytes in a notice. */
@@ -52,21 +54,25 @@ export async function gatherRemovable(
   parts: RemovableParts,
   pause: () => Promise<void> | undefined,
 ): Promise<Gathered> {
-  const { removal, isCounted } = parts;
+  const { removal, isCounted, judge: judged = async (runs: readonly ExpiredRun[]) => runs } = parts;
   const judge = holdsOn(tenant);
   const byPolicy = new Map<string, Removable>();
   let [events, spans, heldEvents, from] = [0, 0, 0, firstIndex];
   while (from < endIndex && events < EVENTS_MAX && spans < SPANS_MAX) {
     const end = Math.min(endIndex, from + EXPIRY_SPAN);
+    const unheld: ExpiredRun[] = [];
     for (const run of await removal.expired(tenant.tenantId, { firstIndex: from, endIndex: end }, untilMs)) {
       const isFree = judge.isEmpty && isCounted === undefined;
       const { free, held } = isFree
         ? { free: [run], held: 0 }
         : await freeOf(tenant, run, judge, parts, pause);
       heldEvents += held;
-      events += free.reduce((sum, each) => sum + each.endIndex - each.firstIndex, 0);
-      for (const span of free) spans += Number(add(byPolicy, run, span));
+      for (const span of free) unheld.push({ ...run, ...span });
       await pause();
+    }
+    for (const run of await judged(unheld)) {
+      events += run.endIndex - run.firstIndex;
+      spans += Number(add(byPolicy, run));
     }
     from = end;
   }
@@ -74,14 +80,14 @@ export async function gatherRemovable(
 }
 
 /** Whether it is a span of its own. */
-function add(byPolicy: Map<string, Removable>, { decidedBy }: ExpiredRun, span: IndexSpan): boolean {
+function add(byPolicy: Map<string, Removable>, { decidedBy, firstIndex, endIndex }: ExpiredRun): boolean {
   const policy = decidingPolicy(decidedBy);
   const key = policy === undefined ? '' : `${policy.policyId} ${policy.policyVersion}`;
   let found = byPolicy.get(key);
   if (found === undefined) byPolicy.set(key, (found = { policy, spans: [] }));
   const last = found.spans.at(-1);
-  if (last?.endIndex !== span.firstIndex) return found.spans.push(span) > 0;
-  found.spans[found.spans.length - 1] = { firstIndex: last.firstIndex, endIndex: span.endIndex };
+  if (last?.endIndex !== firstIndex) return found.spans.push({ firstIndex, endIndex }) > 0;
+  found.spans[found.spans.length - 1] = { firstIndex: last.firstIndex, endIndex };
   return false;
 }
 

@@ -125,15 +125,20 @@ async function enqueueAll(
 export function withRetention(
   storage: Check,
   sweeper: Pick<Sweeper, 'failure'>,
-  work: Pick<PurgeWork, 'failingTenants'>,
+  work: Pick<PurgeWork, 'failingTenants' | 'keepingTenants'>,
 ): Check {
+  const trouble = () => {
+    if (sweeper.failure() !== undefined || work.failingTenants() > 0)
+      return 'Expired content is not removed at the moment; the diagnostics say why.';
+    if (work.keepingTenants() === 0) return undefined;
+    return 'Content is kept beyond its expiry, which does not follow from what has decided; the diagnostics say where.';
+  };
   return {
     ...storage,
     async run() {
       const report = await storage.run();
-      const isSweeping = sweeper.failure() === undefined && work.failingTenants() === 0;
-      if (report.status !== 'Healthy' || isSweeping) return report;
-      const description = 'Expired content is not removed at the moment; the diagnostics say why.';
+      const description = trouble();
+      if (report.status !== 'Healthy' || description === undefined) return report;
       return { status: 'Degraded', description };
     },
   };

@@ -7,6 +7,7 @@ import { LATEST_MS } from './clock.ts';
 
 const DURATION = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/;
 const DAY_MS = 86_400_000;
+const LONGEST_MONTH_MS = 31 * DAY_MS;
 
 /** Caches the results for the last start time: the events of one commit share it and a few durations. */
 export function createExpiries(): (fromMs: number, duration: Duration) => number {
@@ -22,15 +23,25 @@ export function createExpiries(): (fromMs: number, duration: Duration) => number
 }
 
 export function expiryAfter(fromMs: number, duration: Duration): number {
+  const { months, ms } = partsOf(duration);
+  const atMs = addMonths(new Date(fromMs), months).getTime() + ms;
+  return atMs <= LATEST_MS ? atMs : LATEST_MS;
+}
+
+/** No less than the duration takes, from whenever it is counted. */
+export function longestMs(duration: Duration): number {
+  const { months, ms } = partsOf(duration);
+  return months * LONGEST_MONTH_MS + ms;
+}
+
+function partsOf(duration: Duration): { readonly months: number; readonly ms: number } {
   const match = DURATION.exec(duration);
   assert(match !== null, `${duration} is no duration`);
   const [years, months, weeks, days, hours, minutes, seconds] = match
     .slice(1)
     .map((part) => Number(part ?? 0));
-  const date = addMonths(new Date(fromMs), years! * 12 + months!);
   const timeMs = hours! * 3_600_000 + minutes! * 60_000 + Math.round(seconds! * 1000);
-  const atMs = date.getTime() + (weeks! * 7 + days!) * DAY_MS + timeMs;
-  return atMs <= LATEST_MS ? atMs : LATEST_MS;
+  return { months: years! * 12 + months!, ms: (weeks! * 7 + days!) * DAY_MS + timeMs };
 }
 
 function addMonths(date: Date, months: number): Date {

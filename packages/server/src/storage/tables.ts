@@ -143,7 +143,7 @@ export const TABLES = {
         type: 'bigint!',
         evidence: 'when the seal notice before it, or the first entry, was received',
       },
-      purged_at_ms: { type: 'bigint', not: 'when all content was gone, which the contents show' },
+      purged_at_ms: { type: 'bigint', not: 'when all content was found gone; that it is gone is compared' },
     },
   },
   entries: {

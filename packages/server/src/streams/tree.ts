@@ -5,6 +5,7 @@
 import type { Classification, EventId, StreamId, TenantId } from '@tallystick/contract';
 import type { Checkpoint, IndexRange, Reason, Tile } from '@tallystick/evidence';
 import type { Altered, Purged } from './log.ts';
+import type { ContentsPortion, ContentsRequest, NoticesPortion, NoticesRequest } from './removal/proven.ts';
 
 /** The size and root of a log: the contents of a checkpoint before it is signed. */
 export type TreeHead = Checkpoint;
@@ -275,6 +276,10 @@ export interface TreesWith<K extends keyof TenantTrees> {
 export interface TenantTrees {
   /** Recomputes entries and values of a range; a broken one is a verdict too. */
   checkRange(request: RangeRequest, onProgress: (checkedEvents: number) => void): Promise<RangeVerdict>;
+  /** Reads back a portion of the spans. What cannot be proven is an answer too, and leaves the events beside it proven. */
+  provenContents(request: ContentsRequest): Promise<ContentsPortion>;
+  /** A portion of the notices that commit to records, over all logs of the tenant. Rejects where entries are missing. */
+  recordNotices(request: NoticesRequest): Promise<NoticesPortion>;
   /** Undefined if there is no such event, or neither its stored nor its hashed classification is in `visible`. */
   proveEvent(request: ProofRequest): Promise<ProvenEvent | AlteredEvent | undefined>;
   /** For the current log; up to the newest checkpoint if no size is given. Undefined for an unknown tenant. */

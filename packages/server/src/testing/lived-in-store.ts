@@ -200,7 +200,7 @@ async function purge(config: Config, start: Start, directory: string): Promise<v
     const payload = {
       policyId: null,
       policyVersion: null,
-      cause: 'Retention' as const,
+      cause: 'KeyDestroyed' as const,
       ranges,
       count: await storage.removal.countContents('gamma', [span]),
       subtrees: (await (await storage.tree.forTenant('gamma').tree())!.subtrees(ranges)).map(toBase64),

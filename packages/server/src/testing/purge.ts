@@ -1,6 +1,7 @@
 // Content that is removed while a service runs, beside it, as the service will do it: under a notice that the service signs.
 
 import type { TenantId } from '@tallystick/contract';
+import type { KINDS, NoticePayload } from '@tallystick/evidence';
 import { systemClock } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -18,6 +19,8 @@ export interface PurgeRequest {
   readonly tenant: TenantId;
   readonly spans: readonly IndexSpan[];
   readonly isLeft?: boolean;
+  /** A purge for retention is only true of what has expired. */
+  readonly cause?: NoticePayload<typeof KINDS.purge>['cause'];
   /** Undefined: the index is not made again for it. */
   readonly forget?: (tenant: TenantId) => Promise<void>;
 }
@@ -42,10 +45,10 @@ export async function purgeBeside({ dataDirectory }: TestApp, request: PurgeRequ
 /** Of a service that has the same store open. */
 export async function purgeIn(
   { log, tree, removal }: Storage,
-  { tenant, spans, isLeft = false, forget = async () => {} }: PurgeRequest,
+  { tenant, spans, isLeft = false, cause = 'KeyDestroyed', forget = async () => {} }: PurgeRequest,
 ): Promise<void> {
   const correlationId = createSystemRandom().uuid();
-  const request = { tenant, spans, cause: 'Retention' as const, correlationId, deadline: new Deadline() };
+  const request = { tenant, spans, cause, correlationId, deadline: new Deadline() };
   await using sequencer = createSequencer({
     writer: log,
     clock: systemClock,

@@ -4,6 +4,7 @@
 import { Client } from 'pg';
 import { PastHolds } from '../../../../packages/server/src/holds/past-holds.ts';
 import { PastDecisions } from '../../../../packages/server/src/policies/past-decisions.ts';
+import { PastPeriods } from '../../../../packages/server/src/policies/past-periods.ts';
 import { COLUMN_TYPES } from '../../../../packages/server/src/storage/postgres/connection/column-types.ts';
 import { SCHEMA } from '../../../../packages/server/src/storage/postgres/connection/database.ts';
 import { checkDatabase } from '../../../../packages/server/src/storage/postgres/fsck/fsck.ts';
@@ -26,7 +27,10 @@ export interface Look {
   readonly tenant?: string | undefined;
 }
 
-const PAST = { newDecisions: () => new PastDecisions(), newHolds: () => new PastHolds() };
+const PAST = {
+  newDecisions: () => ({ past: new PastDecisions(), periods: new PastPeriods() }),
+  newHolds: () => new PastHolds(),
+};
 const resources = new WalkResources(ALL_CHECKS);
 
 export class TamperedDatabase implements AsyncDisposable {

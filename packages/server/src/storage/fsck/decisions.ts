@@ -1,9 +1,12 @@
 // Compares what no hash covers of an event – which rules have decided about it, and when it expires – with what the settings and
-// policies that were in force decide (policies/past-decisions.ts). An event whose content is gone has neither.
+// policies that were in force decide (policies/past-decisions.ts). An event whose content is gone has neither: of that the purge notice
+// is compared with the shortest period that it can have had.
 
-import { EvidenceError } from '@tallystick/evidence';
+import { EvidenceError, decodeEntry, KINDS, type Notice } from '@tallystick/evidence';
 import type { DecisionVerdict, PastDecisions } from '../../policies/past-decisions.ts';
+import type { PastPeriods } from '../../policies/past-periods.ts';
 import { decisionNumber } from '../pool/decision-number.ts';
+import { instant } from '../../runtime/clock.ts';
 import { awaited, type Resumable } from '../resumable.ts';
 import { classificationAt } from '../rows/classification-column.ts';
 import type { SoundEntry } from './entries.ts';
@@ -19,6 +22,16 @@ export interface DecidedEntry {
   readonly noted: NotedVersion | undefined;
 }
 
+/** Of one tenant, before its first entry. */
+export interface DecidedBefore {
+  readonly past: PastDecisions;
+  readonly periods: PastPeriods;
+}
+
+type DecisionStore<Tenant> = Pick<StoredRows<Tenant>, 'records' | 'decisions' | 'lot'>;
+
+/** A clock may be set back between the moment when content was found expired and the commit of the notice. */
+const SET_BACK_MS = 60_000;
 const DECISIONS_AT_ONCE = 1000;
 /** A text has up to some 8 KB. */
 const TEXTS_KEPT_MAX = 1000;
@@ -27,15 +40,17 @@ const BY_SETTINGS = undefined;
 
 /** Of one tenant, over all of its logs. */
 export class DecisionCheck<Tenant> {
-  readonly #store: Pick<StoredRows<Tenant>, 'records' | 'decisions'>;
+  readonly #store: DecisionStore<Tenant>;
   readonly #tenant: Tenant;
   readonly #past: PastDecisions;
+  readonly #periods: PastPeriods;
   readonly #texts = new Map<number, string>();
 
-  constructor(store: Pick<StoredRows<Tenant>, 'records' | 'decisions'>, tenant: Tenant, past: PastDecisions) {
+  constructor(store: DecisionStore<Tenant>, tenant: Tenant, { past, periods }: DecidedBefore) {
     this.#store = store;
     this.#tenant = tenant;
     this.#past = past;
+    this.#periods = periods;
   }
 
   /** The number of events of which it is not known what has decided; throws EvidenceError. */
@@ -55,7 +70,9 @@ export class DecisionCheck<Tenant> {
           continue;
         }
         requireUndecided(content);
-        if (noted !== undefined) yield* this.#changed(noted, sound.receivedAtMs);
+        const at = { index: rows[i]!.sequenceIndex, receivedAtMs: sound.receivedAtMs };
+        if (noted !== undefined) yield* this.#changed(noted, at);
+        yield* this.#requireOver(sound.notice, at);
       } catch (error) {
         throw error instanceof EvidenceError ? atIndex(error, sound.index) : error;
       }
@@ -91,9 +108,31 @@ export class DecisionCheck<Tenant> {
     return row.body;
   }
 
-  *#changed(noted: NotedVersion, receivedAtMs: number): Resumable<void> {
+  *#changed(noted: NotedVersion, at: NoticePlace): Resumable<void> {
     if (!this.#past.isAbout(noted.kind)) return;
-    this.#past.changed(noted, yield* storedVersion(this.#store, this.#tenant, noted), receivedAtMs);
+    const committed = yield* storedVersion(this.#store, this.#tenant, noted);
+    this.#past.changed(noted, committed, at.receivedAtMs);
+    this.#periods.changed(noted, committed, at);
+  }
+
+  /** Whatever has decided about the events that a purge names: at its time, not even the shortest retention may have lasted. */
+  *#requireOver({ index: noticeIndex, kind, payload }: Notice, at: NoticePlace): Resumable<void> {
+    if (kind !== KINDS.purge || payload.cause !== 'Retention') return;
+    const { policyId, policyVersion, ranges } = payload;
+    const policy = policyId === null || policyVersion === null ? undefined : { policyId, policyVersion };
+    const logBegin = at.index - noticeIndex;
+    for (const [begin, end] of ranges)
+      for (let from = begin + logBegin; from < end + logBegin; ) {
+        const rows = yield* awaited(this.#store.lot(this.#tenant, from, end + logBegin - 1));
+        if (rows.length === 0) break;
+        for (const { entry, sequenceIndex: index } of rows) {
+          const { receivedAtMs } = decodeEntry(entry);
+          const endsAtMs = this.#periods.earliestEnd({ index, receivedAtMs }, policy);
+          if (endsAtMs !== undefined && endsAtMs > at.receivedAtMs + SET_BACK_MS)
+            throw tooEarly(noticeIndex, index - logBegin, endsAtMs);
+        }
+        from = rows.at(-1)!.sequenceIndex + 1;
+      }
   }
 
   /** Called after the last entry: what no event that is left refers to must be what its number says, too. */
@@ -105,6 +144,24 @@ export class DecisionCheck<Tenant> {
       last = portion.at(-1)!.decision;
     }
   }
+}
+
+interface NoticePlace {
+  /** In the tenant's sequence. */
+  readonly index: number;
+  readonly receivedAtMs: number;
+}
+
+function tooEarly(noticeIndex: number, index: number, endsAtMs: number): EvidenceError {
+  const why =
+    endsAtMs === Infinity
+      ? 'by a policy that was not in force when it was received'
+      : `before its retention could have ended, at ${instant(endsAtMs)}`;
+  return fault(
+    'NOTICE_INVALID',
+    `the notice says that the event at index ${index} was purged ${why}`,
+    noticeIndex,
+  );
 }
 
 function requireNumber({ decision, body }: { decision: number; body: string }): void {

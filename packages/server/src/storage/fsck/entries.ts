@@ -170,8 +170,18 @@ function puncturedEntry({ entry: bytes }: LogRow, content: RowContent): SoundEnt
   return { entry, what };
 }
 
+/** The notice in one row, whose content is held against the entry; throws EvidenceError. */
+export function soundNotice({ values }: WalkResources, entry: Entry, row: LogRow): Notice {
+  if (row.content === undefined) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
+  values.begin(1);
+  const place = values.add(row, row.content);
+  values.run();
+  values.require(place, row, entry.content);
+  return noticeIn(entry, row.content);
+}
+
 /** The content matches its hash, so the notice is authentic. */
-export function noticeIn(entry: Entry, { text1, text2, seeds }: RowContent): Notice {
+function noticeIn(entry: Entry, { text1, text2, seeds }: RowContent): Notice {
   const shown = openTexts(
     [canonicalText(text1), canonicalText(text2)],
     [

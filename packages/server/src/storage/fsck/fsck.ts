@@ -3,11 +3,11 @@
 // it continues with the next tenant. The same code checks every backend.
 
 import type { PastHolds } from '../../holds/past-holds.ts';
-import type { PastDecisions } from '../../policies/past-decisions.ts';
 import type { Keyring } from '../sealing/keyring.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import { ALL_CHECKS, type Check, type Checks } from './checks.ts';
 import { WalkResources } from './entries.ts';
+import type { DecidedBefore } from './decisions.ts';
 import { anchorFault, createMemory, headsRemembered, type Remembered } from './memory.ts';
 import { type FoundLogs, missingLogs } from './missing-logs.ts';
 import type { TrustedKey } from './notes.ts';
@@ -21,7 +21,7 @@ export interface FsckOptions {
   /** Opens what is sealed; undefined: there is none. */
   readonly ring?: Keyring | undefined;
   /** Called for each tenant. */
-  readonly newDecisions: () => PastDecisions;
+  readonly newDecisions: () => DecidedBefore;
   readonly newHolds: () => PastHolds;
   /** Only this tenant; checks of the whole store are then skipped. */
   readonly tenant?: string | undefined;

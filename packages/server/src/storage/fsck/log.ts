@@ -194,6 +194,7 @@ export class LogCheck<Tenant> {
     if (index === 0) this.#beginning(notice, receivedAtMs);
     const noted = notice && this.#notice(notice, receivedAtMs);
     this.#isBare = isGone || notice !== undefined;
+    if (!this.#isBare && this.#parts.resources.checks.has('streams')) this.#parts.streams.content(index);
     this.#lastLeaf = leaf;
     this.#range.append(leaf, this.#completed);
     if (this.#range.size === this.#nextStop) this.#stop();

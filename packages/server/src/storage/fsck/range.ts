@@ -3,23 +3,17 @@
 // a notice anywhere in the log. If the range is a part of a stream, the stream must match the log.
 
 import {
-  type Checkpoint,
   CompactRange,
-  compactRangeRoot,
   decodeEntry,
   Deletions,
   EMPTY_ROOT,
   type Entry,
-  equalBytes,
   EvidenceError,
   isNotice,
   KINDS,
   leafHash,
   type Notice,
-  parseCheckpoint,
-  parseNote,
   proveInclusion,
-  proveRange,
   verifyInclusion,
 } from '@tallystick/evidence';
 import type { RangeVerdict, TenantRange } from '../../streams/tree.ts';
@@ -27,9 +21,10 @@ import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
 import type { LogIdentity } from '../rows/log-identity.ts';
 import type { StoredTrees } from '../tree/stored-trees.ts';
 import { ALL_CHECKS } from './checks.ts';
-import { EntryWalk, noticeIn, type SoundEntry, WalkResources } from './entries.ts';
+import { EntryWalk, type SoundEntry, soundNotice, WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
-import { NoteReader, type TrustedKey } from './notes.ts';
+import type { TrustedKey } from './notes.ts';
+import { leadsToHead, type SignedHead, signedHead } from './signed-head.ts';
 import { fault } from './store-fault.ts';
 import { type BoundaryEntry, requireBounds, type StreamsAround } from './stream-bounds.ts';
 
@@ -39,8 +34,8 @@ export interface RangeStore<Log extends LogIdentity<unknown>> extends StoredTree
   nextBegin(log: Log): Awaitable<number | undefined>;
   /** The rows from `first` to `last` (inclusive); the backend may return only the first of them. */
   rows(log: Log, first: number, last: number): Awaitable<readonly LogRow[]>;
-  /** The entry alone, without its content. */
-  entry(log: Log, index: number): Awaitable<Uint8Array | undefined>;
+  /** The entries from `first` to `end` (exclusive), without their contents. */
+  entries(log: Log, first: number, end: number): Awaitable<readonly { readonly entry: Uint8Array }[]>;
   streamsAround(streamId: string): Awaitable<StreamsAround>;
   /** Converts an error to its fault; rethrows errors that are not about the data. */
   faultOf(error: unknown): EvidenceError;
@@ -70,8 +65,6 @@ export function* checkRange<Log extends LogIdentity<unknown>>(
   }
 }
 
-type Head = Pick<Checkpoint, 'size' | 'root'>;
-
 class RangeCheck<Log extends LogIdentity<unknown>> {
   readonly #store: RangeStore<Log>;
   readonly #request: RangeOf;
@@ -82,7 +75,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   #log: Log | undefined;
   /** In the tenant's sequence. */
   #firstSealAt: number | undefined;
-  #head: Head = { size: 0, root: EMPTY_ROOT };
+  #head: SignedHead = { size: 0, root: EMPTY_ROOT };
   #checked = 0;
   /** Events without any content, and events without single units of it. */
   #expired = 0;
@@ -204,29 +197,21 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
   }
 
-  *#headOf(log: Log): Resumable<Head> {
-    const latest = yield* awaited(this.#store.latest(log));
-    if (latest === undefined) return { size: 0, root: EMPTY_ROOT };
-    const { origin, size, root } = parseCheckpoint(parseNote(latest.note).text);
-    if (origin !== log.origin || size !== latest.size)
-      throw fault('ORIGIN_MISMATCH', `the checkpoint of size ${latest.size} is of another log or size`);
-    if (this.#keys !== undefined) new NoteReader(origin, this.#keys).read(latest.note, true);
-    return { size, root };
+  #headOf(log: Log): Resumable<SignedHead> {
+    return signedHead(this.#store, log, this.#keys);
   }
 
   *#leafBefore(log: Log, index: number): Resumable<Uint8Array> {
     if (index === 0) return log.genesis;
-    const before = yield* awaited(this.#store.entry(log, log.firstIndex + index - 1));
+    const at = log.firstIndex + index;
+    const [before] = yield* awaited(this.#store.entries(log, at - 1, at));
     if (before === undefined) throw fault('TRUNCATED', `entry ${index - 1} is missing`, index - 1);
-    return leafHash(before);
+    return leafHash(before.entry);
   }
 
   *#requireRoot(log: Log, range: CompactRange): Resumable<void> {
-    const { size, root } = this.#head;
-    if (size === 0) return;
-    const made = this.#store.made(log, size, (read) => proveRange(range.begin, range.end, size, read));
-    const proof = yield* awaited(made);
-    if (equalBytes(compactRangeRoot(range, size, proof), root)) return;
+    if (yield* leadsToHead(this.#store, log, this.#head, range)) return;
+    const { size } = this.#head;
     const message = `entries ${range.begin} to ${range.end - 1} do not lead to the root that was signed at size ${size}`;
     throw fault('ROOT_MISMATCH', message, range.begin);
   }
@@ -249,7 +234,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   }
 
   /** A notice counts only if it is signed and unchanged. */
-  *#removalIn(log: Log, head: Head, row: LogRow): Resumable<Notice | undefined> {
+  *#removalIn(log: Log, head: SignedHead, row: LogRow): Resumable<Notice | undefined> {
     const entry = decodeEntry(row.entry);
     const isRemoval = entry.kind === KINDS.purge || entry.kind === KINDS.redaction;
     if (!isRemoval || row.content === undefined || entry.index >= head.size) return undefined;
@@ -262,7 +247,12 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   }
 
   /** The notice in an entry, if it is one; throws if it differs from the signed one, as far as it is signed. */
-  *#signedNotice(log: Log, { size, root }: Head, entry: Entry, row: LogRow): Resumable<Notice | undefined> {
+  *#signedNotice(
+    log: Log,
+    { size, root }: SignedHead,
+    entry: Entry,
+    row: LogRow,
+  ): Resumable<Notice | undefined> {
     const { index, kind } = entry;
     if (index < size) {
       const made = this.#store.made(log, size, (read) => proveInclusion(index, size, read));
@@ -270,16 +260,6 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
       verifyInclusion({ leaf: leafHash(row.entry), index, size, proof, root });
     }
     if (!isNotice(kind)) return undefined;
-    if (row.content === undefined) throw fault('NOTICE_INVALID', 'is a notice, and its content is gone');
-    this.#requireContent(entry, row);
-    return noticeIn(entry, row.content);
-  }
-
-  #requireContent({ content }: Entry, row: LogRow): void {
-    const { values } = this.#resources;
-    values.begin(1);
-    const place = values.add(row, row.content!);
-    values.run();
-    values.require(place, row, content);
+    return soundNotice(this.#resources, entry, row);
   }
 }

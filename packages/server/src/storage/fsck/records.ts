@@ -31,7 +31,7 @@ export class NotedRecords {
 
   /** Throws EvidenceError if a notice repeats an earlier commitment, which shows that a record was put back. */
   notice(notice: Notice): NotedVersion | undefined {
-    const said = saidIn(notice);
+    const said = recordNamedIn(notice);
     if (said === undefined) return undefined;
     const { kind, id, commitment } = said;
     if (this.#commitments.has(commitment))
@@ -107,7 +107,7 @@ export class NotedRecords {
 /** The kinds of which every version is kept. */
 const KEPT_WHOLE: readonly RecordKind[] = ['LegalHold', 'Policy'];
 
-interface Said {
+export interface NamedRecord {
   readonly kind: string;
   readonly id: string;
   readonly commitment: string;
@@ -124,7 +124,7 @@ const RECORDS_BY_ACT: Readonly<Record<string, RecordKind>> = {
 };
 
 /** Undefined for a notice that names no record. */
-function saidIn({ kind, payload }: Notice): Said | undefined {
+export function recordNamedIn({ kind, payload }: Notice): NamedRecord | undefined {
   if (kind === KINDS.policyChange)
     return { kind: 'Policy', id: payload.policyId, commitment: payload.commitment };
   if (kind !== KINDS.legalHold && kind !== KINDS.administration) return undefined;

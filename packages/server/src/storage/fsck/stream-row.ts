@@ -1,6 +1,6 @@
 // A row of `streams` as the store verifier reads it, and the faults of rows that contradict the log.
 
-import { numberOf, textIn } from '../rows/columns.ts';
+import { numberOf, numberOrNone, textIn } from '../rows/columns.ts';
 import { fault } from './store-fault.ts';
 
 export interface StreamRow {
@@ -8,6 +8,8 @@ export interface StreamRow {
   readonly firstIndex: number;
   readonly streamId: string;
   readonly createdAtMs: number;
+  /** Undefined: it is not marked as purged. */
+  readonly purgedAtMs: number | undefined;
 }
 
 export function streamRowIn(row: Readonly<Record<string, unknown>>): StreamRow {
@@ -15,6 +17,7 @@ export function streamRowIn(row: Readonly<Record<string, unknown>>): StreamRow {
     firstIndex: numberOf(row, 'first_index'),
     streamId: textIn(row, 'stream_id'),
     createdAtMs: numberOf(row, 'created_at_ms'),
+    purgedAtMs: numberOrNone(row, 'purged_at_ms'),
   };
 }
 
@@ -22,6 +25,11 @@ export function streamRowIn(row: Readonly<Record<string, unknown>>): StreamRow {
 export function requireTime({ streamId, createdAtMs }: StreamRow, receivedAtMs: number, index: number): void {
   if (createdAtMs === receivedAtMs) return;
   throw fault('LEAF_MISMATCH', `stream ${streamId} was not made when its row says`, index);
+}
+
+/** `why` it cannot be purged, though its row says so. */
+export function notPurged({ streamId }: StreamRow, why: string, index: number): Error {
+  return fault('LEAF_MISMATCH', `stream ${streamId} is marked as purged, and ${why}`, index);
 }
 
 export function noneBegins(index: number): Error {

@@ -1,10 +1,11 @@
 // Compares the rows of `streams` with the seal notices of the log: one row for the first stream and one after each
-// notice, with the ids, indexes and times of the notices, and no other. Rows are read as the notices come.
+// notice, with the ids, indexes and times of the notices, and no other. One that is marked as purged is sealed, and no event in it
+// has content. Rows are read as the notices come.
 
 import type { KINDS, NoticePayload } from '@tallystick/evidence';
 import type { Awaitable, Resumable } from '../resumable.ts';
 import { ReadAhead } from './read-ahead.ts';
-import { noneBegins, noNoticeOf, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
+import { noneBegins, noNoticeOf, notPurged, otherSeal, requireTime, type StreamRow } from './stream-row.ts';
 
 /** All indexes are those of the tenant's sequence, except inside a notice. */
 export class StreamRows {
@@ -34,6 +35,13 @@ export class StreamRows {
     requireTime(row, receivedAtMs, 0);
   }
 
+  /** Handles an event that has content; `index` is that in its log. */
+  content(index: number): void {
+    const current = this.#current;
+    if (current?.purgedAtMs === undefined) return;
+    throw notPurged(current, `the event at index ${index} has its content`, index);
+  }
+
   sealed(
     payload: NoticePayload<typeof KINDS.streamSeal>,
     { index, logBegin, receivedAtMs }: { index: number; logBegin: number; receivedAtMs: number },
@@ -52,8 +60,12 @@ export class StreamRows {
   /** Called at the end of the log. */
   *end(entries: number): Resumable<void> {
     yield* this.#rows.have(1);
+    const last = this.#current;
     const row = this.#advance();
-    if (row === undefined) return;
+    if (row === undefined) {
+      if (last?.purgedAtMs !== undefined) throw notPurged(last, 'is still open', Math.max(entries - 1, 0));
+      return;
+    }
     const index = Math.min(row.firstIndex, Math.max(entries - 1, 0));
     throw noNoticeOf(row, index);
   }

@@ -4,9 +4,8 @@ import { epochGenesisHash, genesisHash, originOf, parseCheckpoint } from '@tally
 import type { AnchoredHead } from '../../streams/anchor/anchor.ts';
 import type { Deletion, RedactedEvent } from '../../streams/removal/removal.ts';
 import { awaited, type Resumable } from '../resumable.ts';
-import type { PastDecisions } from '../../policies/past-decisions.ts';
 import type { PastHolds } from '../../holds/past-holds.ts';
-import { DecisionCheck } from './decisions.ts';
+import { type DecidedBefore, DecisionCheck } from './decisions.ts';
 import { HeldCheck } from './held.ts';
 import { NotedDeletions, NotedRedactions } from './deletions.ts';
 import type { WalkResources } from './entries.ts';
@@ -36,7 +35,7 @@ export interface TenantParts<Tenant> {
   readonly memory: Memory;
   /** Undefined: there is none. */
   readonly ring?: Keyring | undefined;
-  readonly newDecisions: () => PastDecisions;
+  readonly newDecisions: () => DecidedBefore;
   readonly newHolds: () => PastHolds;
 }
 

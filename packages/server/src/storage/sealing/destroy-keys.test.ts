@@ -86,7 +86,7 @@ const CORRELATION = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11';
 async function removeAll(store: CheckpointedStore, endIndex: number): Promise<void> {
   await store.covers('acme', endIndex);
   const spans = [{ firstIndex: 0, endIndex }];
-  const wish = { tenant: 'acme', spans, cause: 'Retention', correlationId: CORRELATION } as const;
+  const wish = { tenant: 'acme', spans, cause: 'KeyDestroyed', correlationId: CORRELATION } as const;
   await remove({ ...wish, deadline: new Deadline() }, removalParts(store));
 }
 

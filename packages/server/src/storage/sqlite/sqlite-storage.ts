@@ -31,7 +31,7 @@ import { LogTables } from './log/log-tables.ts';
 import { type OpenJournal, startLogThreads } from './threads/log-threads.ts';
 import { settleInstallation, settleKeyring } from './connection/meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
-import { checksBy, RangeChecks } from './log/ranges.ts';
+import { RangeChecks, rangesBy } from './log/ranges.ts';
 import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
@@ -189,7 +189,7 @@ function openInProcess(options: JournalOwnerOptions, data: SealingData): OpenJou
     log: callsHere(new LogTables(reading, logOrigin, rows)),
     trees: callsHere(new TreeReads(reading, logOrigin, rows)),
     growth: callsHere(new TreeGrowth(reading, logOrigin)),
-    checkRange: checksBy(async () => ranges),
+    ranges: rangesBy(async () => ranges),
     async [Symbol.asyncDispose]() {
       reading.close();
       sealing[Symbol.dispose]();

@@ -24,7 +24,7 @@ const EPOCHS = statement(
   'SELECT epoch, first_index, previous_checkpoint FROM epochs WHERE tenant_id = $1 ORDER BY epoch',
 );
 const STREAMS = statement(
-  `SELECT first_index, stream_id, created_at_ms FROM streams
+  `SELECT first_index, stream_id, created_at_ms, purged_at_ms FROM streams
    WHERE tenant_id = $1 AND first_index > $2 ORDER BY first_index LIMIT $3`,
 );
 const HEAD = statement('SELECT next_index, leaf FROM heads WHERE tenant_id = $1');

@@ -4,7 +4,7 @@ import type { TenantId } from '@tallystick/contract';
 import type { RangeStore } from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
-import { blobOf, textIn } from '../../rows/columns.ts';
+import { textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
@@ -13,8 +13,7 @@ import { faultOf } from '../fsck/damage.ts';
 import { lotOf } from '../fsck/rows.ts';
 import { readerOf, singleStatements, storedTrees, TreeTables } from '../tree/tree-tables.ts';
 
-const ENTRY = statement('SELECT entry FROM entries WHERE tenant_id = $1 AND leaf_index = $2');
-const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms';
+const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms, purged_at_ms';
 const OWN_BEGIN = '(SELECT first_index FROM streams WHERE tenant_id = $1 AND stream_id = $2)';
 const STREAMS_AROUND = statement(
   `(SELECT 'first' AS place, ${STREAM_COLUMNS} FROM streams WHERE tenant_id = $1 ORDER BY first_index LIMIT 1)
@@ -36,10 +35,7 @@ export function rangeStore(
     ...storedTrees(tables, statements, tenant),
     nextBegin: (log) => tables.nextBegin(statements, log),
     rows: (_, first, last) => lotOf(statements, tenant, first, last, sealed),
-    async entry(_, index) {
-      const [row] = await statements.query(ENTRY, [tenant, index]);
-      return row && blobOf(row, 'entry');
-    },
+    entries: (log, first, end) => tables.entries(statements, log, first - log.firstIndex, end - first),
     streamsAround: (streamId) => streamsAround(statements, tenant, streamId),
     faultOf,
   };

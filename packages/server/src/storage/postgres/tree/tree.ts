@@ -5,8 +5,11 @@ import { proveConsistency, proveInclusion, subtreeHashes, treeRoot } from '@tall
 import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { LogTree, TenantTrees, TreeReader, TreeWriter } from '../../../streams/tree.ts';
 import { runAsync } from '../../resumable.ts';
+import { WalkResources } from '../../fsck/entries.ts';
 import { trustedOf } from '../../fsck/notes.ts';
+import { OF_EACH, provenContents } from '../../fsck/proven-contents.ts';
 import { checkRange } from '../../fsck/range.ts';
+import { recordNotices } from '../../fsck/record-notices.ts';
 import { headOf, type LogIdentity, ofLog } from '../../rows/log-identity.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import { ALL_TENANTS, type Database, statement } from '../connection/database.ts';
@@ -59,6 +62,7 @@ function treeReader(database: Database, logOrigin: string, sealed: SealedRows | 
   const trees = new TreeTables(logOrigin);
   const evidence = new EvidenceTables(sealed);
   const tables = { database, trees, evidence };
+  const ofEach = new WalkResources(OF_EACH);
   const statementsFor = (tenant: TenantId) => singleStatements(database, readerOf(tenant));
   const signedLog = (tenant: TenantId, index: number | undefined) =>
     trees.signedLog(statementsFor(tenant), tenant, index);
@@ -68,6 +72,10 @@ function treeReader(database: Database, logOrigin: string, sealed: SealedRows | 
         checkRange(rangeStore(database, trees, tenant, sealed), { ...request, tenant }, trustedOf(request)),
         onProgress,
       ),
+    provenContents: (tenant, request) =>
+      runAsync(provenContents(rangeStore(database, trees, tenant, sealed), request, ofEach)),
+    recordNotices: (tenant, request) =>
+      runAsync(recordNotices(rangeStore(database, trees, tenant, sealed), request, ofEach)),
     proveEvent: (tenant, request) => proveEvent(tables, tenant, request),
     proveGrowth: (tenant, from, to) => proveGrowth(tables, tenant, from, to),
     cosigned: (tenant, below, limit) => trees.cosigned(statementsFor(tenant), tenant, below, limit),

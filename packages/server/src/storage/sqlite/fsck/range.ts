@@ -1,6 +1,7 @@
 // Verifies ranges of logs in the journal.
 
 import type { DatabaseSync } from 'node:sqlite';
+import type { TenantId } from '@tallystick/contract';
 import type { RangeVerdict } from '../../../streams/tree.ts';
 import type { TrustedKey } from '../../fsck/notes.ts';
 import * as range from '../../fsck/range.ts';
@@ -20,19 +21,27 @@ export function checkRange(
   keys?: readonly TrustedKey[],
   sealed?: SealedRows,
 ): Generator<number, RangeVerdict> {
-  const { tenant } = request;
+  // SQLite is synchronous, so it never yields a promise.
+  const store = rangeStores(db, logOrigin, sealed)(request.tenant);
+  return range.checkRange(store, request, keys) as Generator<number, RangeVerdict>;
+}
+
+/** Of each tenant, over the same statements. */
+export function rangeStores(
+  db: DatabaseSync,
+  logOrigin: string,
+  sealed?: SealedRows,
+): (tenant: TenantId) => range.RangeStore<LogIdentity> {
   const tables = new TreeTables(db, logOrigin);
   const [rows, tree] = [new LogRows(db, sealed), new TreeRows(db)];
-  const store: range.RangeStore<LogIdentity> = {
+  return (tenant) => ({
     ...storedTrees(tables, tenant),
     nextBegin: (log) => tree.epochs(log.tenant).find(({ epoch }) => epoch > log.epoch)?.firstIndex,
     rows: (log, first, last) => rows.lot(log.tenant, first, last),
-    entry: (log, index) => tables.entries(log, index - log.firstIndex, 1)[0]?.entry,
+    entries: (log, first, end) => tables.entries(log, first - log.firstIndex, end - first),
     streamsAround: (streamId) => streamsAround(db, tenant, streamId),
     faultOf,
-  };
-  // SQLite is synchronous, so it never yields a promise.
-  return range.checkRange(store, request, keys) as Generator<number, RangeVerdict>;
+  });
 }
 
 function streamsAround(db: DatabaseSync, tenantId: string, streamId: string): StreamsAround {

@@ -10,7 +10,8 @@ interface Log {
 }
 
 /** More conditions follow. */
-export const STREAMS_OF_TENANT = 'SELECT first_index, stream_id, created_at_ms FROM streams WHERE tenant = ?';
+export const STREAMS_OF_TENANT =
+  'SELECT first_index, stream_id, created_at_ms, purged_at_ms FROM streams WHERE tenant = ?';
 
 export class TreeRows {
   readonly #newest: StatementSync;

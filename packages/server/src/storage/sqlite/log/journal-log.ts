@@ -6,6 +6,7 @@ import type { LogReader, LogWriter } from '../../../streams/log.ts';
 import type { TenantTrees, TreeReader, TreeWriter } from '../../../streams/tree.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 import type { LogTables } from './log-tables.ts';
+import type { RangeReads } from './ranges.ts';
 import { publishedSizes, type TreeGrowth } from '../tree/tree-growth.ts';
 import { treeOf, type TreeReads } from '../tree/tree-reads.ts';
 
@@ -17,7 +18,7 @@ export interface JournalParts {
   readonly log: Calls<LogTables>;
   readonly trees: Calls<TreeReads>;
   readonly growth: Calls<TreeGrowth>;
-  readonly checkRange: TreesOfAny['checkRange'];
+  readonly ranges: RangeReads;
 }
 
 export function logOf({ owner, append, log }: JournalParts): LogWriter & LogReader {
@@ -34,10 +35,10 @@ export function logOf({ owner, append, log }: JournalParts): LogWriter & LogRead
   };
 }
 
-export function treeOn({ owner, trees, growth, checkRange }: JournalParts): TreeWriter & TreeReader {
+export function treeOn({ owner, trees, growth, ranges }: JournalParts): TreeWriter & TreeReader {
   const { head, proveEvent, proveGrowth, cosigned, evidenceRange } = trees;
   const ofAny: TreesOfAny = {
-    checkRange,
+    ...ranges,
     async tree(tenant, index) {
       const log = await trees.log(tenant, index);
       return log === undefined ? undefined : treeOf(log, trees);

@@ -1,12 +1,23 @@
-// Ranges that are recomputed on request: a long one in steps, so that several run side by side.
+// Ranges that are recomputed on request: a long one in steps, so that several run side by side. And what the removal of expired
+// content reads back.
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { Calls, OfAny } from '../../../runtime/calls.ts';
 import type { RangeVerdict, TenantRange, TenantTrees } from '../../../streams/tree.ts';
+import type {
+  ContentsPortion,
+  ContentsRequest,
+  NoticesPortion,
+  NoticesRequest,
+} from '../../../streams/removal/proven.ts';
+import { WalkResources } from '../../fsck/entries.ts';
 import { trustedOf } from '../../fsck/notes.ts';
+import { OF_EACH, provenContents } from '../../fsck/proven-contents.ts';
+import { recordNotices } from '../../fsck/record-notices.ts';
+import { runSync } from '../../resumable.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
-import { checkRange } from '../fsck/range.ts';
+import { checkRange, rangeStores } from '../fsck/range.ts';
 
 /** The progress of a range; includes the verdict at its end. */
 interface RangeStep {
@@ -14,10 +25,12 @@ interface RangeStep {
   readonly verdict?: RangeVerdict;
 }
 
-/** Those under way, by number. */
+/** Those under way, by number; and what is read back at once. */
 export class RangeChecks {
   readonly #db: DatabaseSync;
   readonly #logOrigin: string;
+  readonly #resources = new WalkResources(OF_EACH);
+  #stores: ReturnType<typeof rangeStores> | undefined;
   readonly #ranges = new Map<number, ReturnType<typeof checkRange>>();
   #lastNumber = 0;
 
@@ -27,6 +40,18 @@ export class RangeChecks {
     this.#sealed = sealed;
     this.#db = db;
     this.#logOrigin = logOrigin;
+  }
+
+  provenContents(tenant: TenantId, request: ContentsRequest): ContentsPortion {
+    return runSync(provenContents(this.#storeOf(tenant), request, this.#resources));
+  }
+
+  recordNotices(tenant: TenantId, request: NoticesRequest): NoticesPortion {
+    return runSync(recordNotices(this.#storeOf(tenant), request, this.#resources));
+  }
+
+  #storeOf(tenant: TenantId): ReturnType<ReturnType<typeof rangeStores>> {
+    return (this.#stores ??= rangeStores(this.#db, this.#logOrigin, this.#sealed))(tenant);
   }
 
   begin(request: TenantRange): number {
@@ -51,10 +76,23 @@ export class RangeChecks {
   }
 }
 
+type TreesOfAny = OfAny<TenantTrees, TenantId>;
+
+/** What the port of trees has of it. */
+export type RangeReads = Pick<TreesOfAny, 'checkRange' | 'provenContents' | 'recordNotices'>;
+
 /** `start` returns the checks to use for one range. */
+export function rangesBy(start: () => Promise<Calls<RangeChecks>>): RangeReads {
+  return {
+    checkRange: checksBy(start),
+    provenContents: async (tenant, request) => (await start()).provenContents(tenant, request),
+    recordNotices: async (tenant, request) => (await start()).recordNotices(tenant, request),
+  };
+}
+
 export function checksBy(
-  start: () => Promise<Calls<RangeChecks>>,
-): OfAny<TenantTrees, TenantId>['checkRange'] {
+  start: () => Promise<Pick<Calls<RangeChecks>, 'begin' | 'step' | 'end'>>,
+): TreesOfAny['checkRange'] {
   return async (tenant, request, onProgress) => {
     const ranges = await start();
     const number = await ranges.begin({ ...request, tenant });

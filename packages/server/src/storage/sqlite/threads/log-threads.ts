@@ -10,7 +10,7 @@ import type { CommitmentsData, CommitmentsMessage } from './commitments-thread.t
 import type { JournalParts } from '../log/journal-log.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 import type { SealingData } from '../../sealing/sealing.ts';
-import { checksBy, type RangeChecks } from '../log/ranges.ts';
+import { type RangeChecks, rangesBy } from '../log/ranges.ts';
 import type { TreeData } from './tree-thread.ts';
 import type { WriterData } from './writer-thread.ts';
 
@@ -66,7 +66,7 @@ export function startLogThreads({
     log: callsTo(reader, 'log'),
     trees: callsTo(reader, 'trees'),
     growth: callsTo(growth, 'growth'),
-    checkRange: checksBy(() => ranges.started()),
+    ranges: rangesBy(() => ranges.started()),
     async [Symbol.asyncDispose]() {
       // The last connection to close folds and removes the write-ahead log, if it may write.
       await ranges[Symbol.asyncDispose]();
