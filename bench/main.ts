@@ -13,6 +13,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'ingest-postgres': async () => ({ benchmark: (await import('./ingest.ts')).onPostgres }),
   policies: () => import('./policies.ts'),
   'policies-postgres': async () => ({ benchmark: (await import('./policies.ts')).onPostgres }),
+  sealing: () => import('./sealing.ts'),
+  'sealing-postgres': async () => ({ benchmark: (await import('./sealing.ts')).onPostgres }),
   'nodes-postgres': () => import('./nodes.ts'),
   store: () => import('./store.ts'),
   proofs: () => import('./proofs.ts'),
