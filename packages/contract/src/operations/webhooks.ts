@@ -1,6 +1,6 @@
 // Webhook subscriptions and their deliveries.
 
-import { json, list, none, operation } from '../operation.ts';
+import { json, list, none, operation, REVALIDATED } from '../operation.ts';
 import { arrayOf, optional, refusedAs } from '../schema.ts';
 import { PAGING } from '../schemas/list.ts';
 import { SubscriptionId, WebhookId } from '../schemas/primitives.ts';
@@ -18,9 +18,12 @@ import {
   SubscriptionStatus,
   TestDelivery,
 } from '../schemas/webhook.ts';
+import { ifMatch, inIfMatch } from './if-match.ts';
 
 const subscriptionId = refusedAs('SUBSCRIPTION_NOT_FOUND', SubscriptionId);
 const webhookId = refusedAs('DELIVERY_NOT_FOUND', WebhookId);
+/** Its version; with the state of the circuit, where that is not closed. */
+const tagged = { ETag: '{etag}' };
 const secretInAnswer = { mcp: "The answer shows a secret once; a model's context is no place for it." };
 
 export const WEBHOOK_OPERATIONS = [
@@ -37,14 +40,14 @@ export const WEBHOOK_OPERATIONS = [
       method: 'POST',
       path: '/webhooks/subscriptions',
       body: 'subscription',
-      answerHeaders: { Location: '/webhooks/subscriptions/{subscriptionId}' },
+      answerHeaders: { Location: '/webhooks/subscriptions/{subscriptionId}', ...tagged },
     },
     gaps: secretInAnswer,
   }),
   operation({
     name: 'subscriptions.list',
     planned: true,
-    summary: 'List subscriptions',
+    summary: 'List subscriptions, newest first',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
     input: { status: optional(arrayOf(SubscriptionStatus, { minItems: 1, maxItems: 3 })), ...PAGING },
@@ -61,7 +64,11 @@ export const WEBHOOK_OPERATIONS = [
     input: { subscriptionId },
     output: json(Subscription),
     answers: { Done: 'The subscription.' },
-    rest: { method: 'GET', path: '/webhooks/subscriptions/{subscriptionId}' },
+    rest: {
+      method: 'GET',
+      path: '/webhooks/subscriptions/{subscriptionId}',
+      answerHeaders: { ...REVALIDATED, ...tagged },
+    },
   }),
   operation({
     name: 'subscriptions.replace',
@@ -69,10 +76,16 @@ export const WEBHOOK_OPERATIONS = [
     summary: 'Replace a subscription',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
-    input: { subscriptionId, subscription: SubscriptionConfiguration },
+    input: { subscriptionId, ifMatch, subscription: SubscriptionConfiguration },
     output: json(Subscription),
     answers: { Done: 'The subscription as it is now.' },
-    rest: { method: 'PUT', path: '/webhooks/subscriptions/{subscriptionId}', body: 'subscription' },
+    rest: {
+      method: 'PUT',
+      path: '/webhooks/subscriptions/{subscriptionId}',
+      headers: inIfMatch,
+      body: 'subscription',
+      answerHeaders: tagged,
+    },
   }),
   operation({
     name: 'subscriptions.update',
@@ -80,10 +93,16 @@ export const WEBHOOK_OPERATIONS = [
     summary: 'Change some members of a subscription',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
-    input: { subscriptionId, patch: SubscriptionPatch },
+    input: { subscriptionId, ifMatch, patch: SubscriptionPatch },
     output: json(Subscription),
     answers: { Done: 'The subscription as it is now.' },
-    rest: { method: 'PATCH', path: '/webhooks/subscriptions/{subscriptionId}', body: 'patch' },
+    rest: {
+      method: 'PATCH',
+      path: '/webhooks/subscriptions/{subscriptionId}',
+      headers: inIfMatch,
+      body: 'patch',
+      answerHeaders: tagged,
+    },
   }),
   operation({
     name: 'subscriptions.delete',
@@ -91,10 +110,14 @@ export const WEBHOOK_OPERATIONS = [
     summary: 'Delete a subscription and what it is still owed',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
-    input: { subscriptionId },
+    input: { subscriptionId, ifMatch },
     output: none,
     answers: { Removed: 'Nothing is sent any more.' },
-    rest: { method: 'DELETE', path: '/webhooks/subscriptions/{subscriptionId}' },
+    rest: {
+      method: 'DELETE',
+      path: '/webhooks/subscriptions/{subscriptionId}',
+      headers: inIfMatch,
+    },
   }),
   operation({
     name: 'subscriptions.pause',

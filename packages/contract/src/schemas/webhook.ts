@@ -30,6 +30,7 @@ import {
   secret,
   SubscriptionId,
   TenantId,
+  text,
   VISIBLE_ASCII_PATTERN,
   WebhookId,
 } from './primitives.ts';
@@ -61,7 +62,7 @@ export const EventTypeName = choice(
 
 export const RetryStrategy = choice(
   'RetryStrategy',
-  'Schedule: 30 s, 5 min, 15 min, then hourly. Exponential: min(`initialDelay` × 2^attempt, `maxDelay`).',
+  'Schedule: 30 s, 5 min, 15 min, then hourly. Exponential: before attempt n, min(`initialDelay` × 2^(n−2), `maxDelay`).',
   ['Schedule', 'Exponential'],
 );
 
@@ -75,6 +76,39 @@ export const RetryRule = strictObject(
     maxDelay: optional(doc(PositiveDuration, 'Exponential: `PT1H`, when absent.')),
   },
 );
+
+const headerValue = Type.String({ maxLength: LIMITS.customHeaderLengthMax });
+const headersAre = {
+  description:
+    'Added to every delivery. The values of those that hold a credential, such as `Authorization`, are answered as `[REDACTED]`, which keeps the value when it is sent back.',
+  maxProperties: LIMITS.customHeadersMax,
+};
+
+const pem = (description: string) => text(LIMITS.pemLengthMax, description);
+const certificates = {
+  ca: optional(pem('PEM: the authorities that verify the consumer; those of the system, when absent.')),
+  certificate: optional(
+    pem('PEM: the certificate by which the service is known to the consumer, with its chain.'),
+  ),
+};
+const clientKey = secret(
+  LIMITS.pemLengthMax,
+  'PEM: the private key of the certificate. Kept when it is absent and the certificate is the same as before.',
+);
+
+export type SubscriptionTls = Static<typeof SubscriptionTls>;
+export const SubscriptionTls = strictObject('SubscriptionTls', 'Certificates for one consumer.', {
+  ...certificates,
+  key: optional(clientKey),
+});
+
+export const ShownSubscriptionTls = object(
+  'ShownSubscriptionTls',
+  'Certificates for one consumer; the private key is not shown.',
+  certificates,
+);
+
+const tls = doc(SubscriptionTls, 'Own authorities, and a certificate of the client with its key.');
 
 const members = {
   name,
@@ -94,10 +128,7 @@ const members = {
     Conditions,
     'Which events; applies to `event.notification` and to the event behind `policy.violated`.',
   ),
-  headers: mapOf(Type.String({ maxLength: LIMITS.customHeaderLengthMax }), {
-    description: 'Added to every delivery.',
-    maxProperties: LIMITS.customHeadersMax,
-  }),
+  headers: mapOf(headerValue, headersAre),
   active: Type.Boolean({ description: 'False pauses the subscription.' }),
   timeoutSeconds: Type.Integer({ minimum: 1, maximum: LIMITS.deliveryTimeoutSecondsMax }),
   retry: RetryRule,
@@ -105,6 +136,7 @@ const members = {
     description: 'False: an answer of 4xx goes to the dead letters at once.',
   }),
   clearance: doc(Classification, "The highest classification sent unredacted; at most the creator's own."),
+  ordered: Type.Boolean({ description: "True: one delivery at a time, in the order of the tenant's log." }),
 };
 
 const ofService = readOnly(
@@ -141,6 +173,8 @@ export const SubscriptionConfiguration = strictObject(
     timeoutSeconds: optional(byDefault(members.timeoutSeconds, LIMITS.deliveryTimeoutSecondsDefault)),
     retry: optional(byDefault(members.retry, { strategy: 'Schedule' })),
     retryClientErrors: optional(byDefault(members.retryClientErrors, true)),
+    ordered: optional(byDefault(members.ordered, false)),
+    tls: optional(tls),
     clearance: optional(
       doc(
         members.clearance,
@@ -150,6 +184,18 @@ export const SubscriptionConfiguration = strictObject(
     ...ofService,
   },
 );
+
+export const RetryPatch = strictObject('RetryPatch', 'A JSON merge patch of the rule of retries.', {
+  strategy: optional(orNull(RetryStrategy)),
+  initialDelay: optional(orNull(PositiveDuration)),
+  maxDelay: optional(orNull(PositiveDuration)),
+});
+
+export const TlsPatch = strictObject('TlsPatch', 'A JSON merge patch of the certificates.', {
+  ca: optional(orNull(certificates.ca)),
+  certificate: optional(orNull(certificates.certificate)),
+  key: optional(orNull(clientKey)),
+});
 
 export type SubscriptionPatch = Static<typeof SubscriptionPatch>;
 export const SubscriptionPatch = strictObject(
@@ -161,11 +207,13 @@ export const SubscriptionPatch = strictObject(
     eventTypes: optional(orNull(members.eventTypes)),
     secret: optional(writtenSecret),
     filters: optional(orNull(members.filters)),
-    headers: optional(orNull(members.headers)),
+    headers: optional(orNull(mapOf(orNull(headerValue), headersAre))),
     active: optional(orNull(members.active)),
     timeoutSeconds: optional(orNull(members.timeoutSeconds)),
-    retry: optional(orNull(members.retry)),
+    retry: optional(orNull(RetryPatch)),
     retryClientErrors: optional(orNull(members.retryClientErrors)),
+    ordered: optional(orNull(members.ordered)),
+    tls: optional(orNull(TlsPatch)),
     clearance: optional(orNull(members.clearance)),
     ...ofService,
   },
@@ -193,6 +241,7 @@ const shown = {
   subscriptionId: SubscriptionId,
   tenantId: TenantId,
   ...members,
+  tls: optional(ShownSubscriptionTls),
   status: SubscriptionStatus,
   circuit: Circuit,
   createdAt: Instant,
@@ -219,7 +268,9 @@ export const NewSubscription = object('NewSubscription', 'A subscription with it
 
 export type SecretRotation = Static<typeof SecretRotation>;
 export const SecretRotation = strictObject('SecretRotation', 'How the old secret ends.', {
-  gracePeriod: optional(byDefault(doc(Duration, 'So long the old secret signs too.'), 'P1D')),
+  gracePeriod: optional(
+    byDefault(doc(Duration, 'So long the old secret signs too: `PT0S` to `P7D`.'), 'P1D'),
+  ),
 });
 
 export type RotatedSecret = Static<typeof RotatedSecret>;

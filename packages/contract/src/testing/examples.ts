@@ -65,6 +65,7 @@ const subscriptionMembers = {
   headers: { 'X-Team': 'security' },
   active: true,
   timeoutSeconds: 10,
+  ordered: false,
 };
 
 const notificationHead = {
@@ -253,7 +254,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     requestedAt: at,
   },
   SubscriptionConfiguration: { ...subscriptionMembers, secret: 'whsec_c2VjcmV0' },
-  SubscriptionPatch: { active: false, filters: null },
+  SubscriptionPatch: { active: false, filters: null, headers: { 'X-Team': null }, tls: { ca: null } },
   Subscription: {
     ...subscriptionMembers,
     subscriptionId,

@@ -23,6 +23,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { createHolds, type Holds } from '../holds/holds.ts';
 import { createPolicies, type Policies } from '../policies/policies.ts';
+import { createSubscriptions, type Subscriptions } from '../webhooks/subscriptions.ts';
 import { createKeyChanges, type KeyChanges } from './key-changes.ts';
 import { createApiKeys } from './key-records.ts';
 import { createTenants, type TenantRecord, type Tenants, type TenantStore } from './tenants.ts';
@@ -34,6 +35,7 @@ export interface Access {
   readonly holds: Holds;
   readonly erasures: GenuineRecords<ErasureRecord>;
   readonly pendingRedactions: GenuineRecords<PendingRedaction>;
+  readonly subscriptions: Subscriptions;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
   readonly change: ChangeRecords;
@@ -110,6 +112,7 @@ export function createAccess(parts: AccessParts): Access {
     holds,
     erasures,
     pendingRedactions,
+    subscriptions: createSubscriptions({ records, kept }),
     installation: () => ensure(INSTALLATION),
     change,
     keyChanges,

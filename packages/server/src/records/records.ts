@@ -5,7 +5,14 @@
 import type { TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
 
-export type RecordKind = 'ApiKey' | 'Erasure' | 'LegalHold' | 'PendingRedaction' | 'Policy' | 'Tenant';
+export type RecordKind =
+  | 'ApiKey'
+  | 'Erasure'
+  | 'LegalHold'
+  | 'PendingRedaction'
+  | 'Policy'
+  | 'Subscription'
+  | 'Tenant';
 
 /** `*`: the installation, which has a log of its own. */
 export type RecordOwner = TenantId | '*';

@@ -121,6 +121,12 @@ const RECORDS_BY_ACT: Readonly<Record<string, RecordKind>> = {
   ErasureCompleted: 'Erasure',
   RedactionRequested: 'PendingRedaction',
   RedactionConfirmed: 'PendingRedaction',
+  SubscriptionCreated: 'Subscription',
+  SubscriptionUpdated: 'Subscription',
+  SubscriptionPaused: 'Subscription',
+  SubscriptionResumed: 'Subscription',
+  SubscriptionSecretRotated: 'Subscription',
+  SubscriptionDeleted: 'Subscription',
 };
 
 /** Undefined for a notice that names no record. */
