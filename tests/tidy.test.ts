@@ -129,7 +129,7 @@ const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [
   {
     call: /\bfetch\(/,
     home: /packages\/cli\//,
-    instead: 'the server goes out through outbound/http.ts, which judges addresses and bounds answers',
+    instead: 'the server goes out through outbound/http/, which judges addresses and bounds answers',
   },
   {
     call: /\brest\b|\bREST_|\bheaders\b/,
@@ -365,7 +365,7 @@ function roomOf(path: string): string {
   return path.split('/')[3]!.replace(/\.ts$/, '');
 }
 
-/** Folders that are no adapters: what both backends do by the same code, on rows of any database; HTTP, below its mounts. */
+/** Folders that are no adapters: what both backends do by the same code, on rows of any database; HTTP, below its mounts and below who asks others. */
 const SHARED = [
   'storage/pool',
   'storage/rows',
@@ -378,6 +378,7 @@ const SHARED = [
   'storage/tree',
   'storage/files',
   'protocols/http',
+  'outbound/http',
 ];
 
 /** Adapters of one kind never import one another: storage/sqlite does not know storage/postgres. */

@@ -24,7 +24,8 @@ import {
 import { startWitness, witnessFolder } from '../packages/cli/src/testing/running-witness.ts';
 import { type SampleLog, sampleLog } from '../packages/cli/src/testing/sample-log.ts';
 import { originHash } from '../packages/cli/src/witness/heads.ts';
-import { anyAddress, createOutboundHttp, loopbackOnly } from '../packages/server/src/outbound/http.ts';
+import { anyAddress, loopbackOnly } from '../packages/server/src/outbound/http/address-rules.ts';
+import { createOutboundHttp } from '../packages/server/src/outbound/http/guarded-http.ts';
 import { collectCosignatures } from '../packages/server/src/outbound/witness.ts';
 import { isAlarm } from '../packages/server/src/streams/witness/ask-witnesses.ts';
 import { systemClock } from '../packages/server/src/runtime/clock.ts';

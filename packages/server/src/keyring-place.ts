@@ -6,13 +6,9 @@ import { join } from 'node:path';
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import type { Config } from './config/settings.ts';
 import type { RemoteKey } from './keys/remote-key.ts';
-import {
-  anyAddress,
-  createOutboundHttp,
-  loopbackOnly,
-  noAddress,
-  type OutboundHttp,
-} from './outbound/http.ts';
+import { anyAddress, loopbackOnly, noAddress } from './outbound/http/address-rules.ts';
+import { createOutboundHttp } from './outbound/http/guarded-http.ts';
+import type { OutboundHttp } from './outbound/http/outbound-http.ts';
 import { createKmsKey } from './outbound/kms-key.ts';
 import { createVaultKey, type VaultLogin } from './outbound/vault-key.ts';
 import { systemClock } from './runtime/clock.ts';

@@ -50,6 +50,25 @@ test('plain HTTP reaches witnesses on loopback in every environment, and identit
   }
 });
 
+test('webhooks go to public addresses over https, unless a setting allows private ones', async () => {
+  const waysOut = (variables: Record<string, string>) =>
+    createWaysOut(loadConfig({ variables, workingDirectory: import.meta.dirname }).config, systemClock);
+  const request = { url, answerBytesMax: 1000, timeoutMs: 60_000 };
+
+  using usual = waysOut({});
+  await assert.rejects(usual.webhooks.send(request), { fault: 'NotAllowed' });
+  assert.match((await usual.webhooks.judge(url)) ?? '', /begins with https:/);
+  assert.match((await usual.webhooks.judge('https://127.0.0.1/')) ?? '', /is not public/);
+  assert.equal(await usual.webhooks.judge('https://consumer.invalid/'), undefined, 'it may resolve later');
+
+  using wide = waysOut({ Webhooks__AllowPrivateTargets: 'true' });
+  assert.equal((await wide.webhooks.send(request)).status, 200);
+  assert.equal(await wide.webhooks.judge(url), undefined);
+  await assert.rejects(wide.webhooks.send({ ...request, url: 'http://169.254.169.254/latest' }), {
+    fault: 'NotAllowed',
+  });
+});
+
 test('a service in Test accepts tokens of a provider on loopback', async () => {
   await using app = await startTestApp({
     Environment: 'Test',

@@ -5,7 +5,8 @@ import { after, beforeEach, test } from 'node:test';
 import { systemClock } from '../runtime/clock.ts';
 import { KmsServer } from '../testing/kms-server.ts';
 import { withAwsCredentials } from '../testing/aws-credentials.ts';
-import { anyAddress, createOutboundHttp, loopbackOnly } from './http.ts';
+import { anyAddress, loopbackOnly } from './http/address-rules.ts';
+import { createOutboundHttp } from './http/guarded-http.ts';
 import { createKmsKey, type KmsParts } from './kms-key.ts';
 import { RemoteKeyError } from './remote-key-error.ts';
 
@@ -84,7 +85,7 @@ test('each refusal names the key and the reason in one line, without credentials
     saying(`the key ${arn} of AWS KMS must not be used with these credentials (AccessDeniedException`),
   );
   await kms.server.goAway();
-  await assert.rejects(keyOf(kms, arn).encrypt(SECRET, BOUND), saying('cannot be asked', 'gave no answer'));
+  await assert.rejects(keyOf(kms, arn).encrypt(SECRET, BOUND), saying('cannot be asked', 'ECONNREFUSED'));
 });
 
 test('where nothing says the region or the credentials, that is said', async () => {
@@ -118,7 +119,11 @@ test('without the package of AWS the start says what to install, and it is looke
 
 test('a KMS that hangs is given up in time', async () => {
   await using kms = await KmsServer.start();
-  const hanging = { send: () => new Promise<never>(() => {}), [Symbol.dispose]: () => {} };
+  const hanging = {
+    send: () => new Promise<never>(() => {}),
+    judge: () => Promise.resolve(undefined),
+    [Symbol.dispose]: () => {},
+  };
   await assert.rejects(
     keyOf(kms, kms.makeKey(), { http: hanging, timeoutMs: 100 }).encrypt(SECRET, BOUND),
     saying('no whole answer within 100 ms'),

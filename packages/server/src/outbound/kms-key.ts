@@ -5,7 +5,8 @@
 import type { BoundTo, RemoteKey } from '../keys/remote-key.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { OutboundError, type OutboundHttp } from './http.ts';
+import { OutboundError } from './http/outbound-error.ts';
+import type { OutboundHttp } from './http/outbound-http.ts';
 import { RemoteKeyError, said } from './remote-key-error.ts';
 
 type Sdk = typeof import('@aws-sdk/client-kms');

@@ -12,7 +12,8 @@ import { createTokens } from '../access/tokens.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createFakeClock } from '../testing/fake-clock.ts';
 import type { Facts } from '../telemetry.ts';
-import { anyAddress, createOutboundHttp, loopbackOnly, noAddress } from './http.ts';
+import { anyAddress, loopbackOnly, noAddress } from './http/address-rules.ts';
+import { createOutboundHttp } from './http/guarded-http.ts';
 import {
   createOpenIdIssuer,
   type FetchTimes,

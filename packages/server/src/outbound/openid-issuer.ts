@@ -10,7 +10,7 @@ import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'j
 import type { ClaimNames, Issuer } from '../access/tokens.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { OutboundHttp } from './http.ts';
+import type { OutboundHttp } from './http/outbound-http.ts';
 
 export interface OpenIdSettings {
   readonly issuer: string;

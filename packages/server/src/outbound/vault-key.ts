@@ -5,7 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { fromBase64, parseJson, toBase64 } from '@tallystick/evidence';
 import type { BoundTo, RemoteKey } from '../keys/remote-key.ts';
-import { OutboundError, type OutboundHttp } from './http.ts';
+import { OutboundError } from './http/outbound-error.ts';
+import type { OutboundHttp } from './http/outbound-http.ts';
 import { RemoteKeyError, said } from './remote-key-error.ts';
 
 export interface VaultPlace {

@@ -19,7 +19,8 @@ import {
   verifyByPolicy,
 } from '@tallystick/evidence';
 import { type Clock, systemClock, type Timer, wait } from '../runtime/clock.ts';
-import { anyAddress, createOutboundHttp, loopbackOnly } from './http.ts';
+import { anyAddress, loopbackOnly } from './http/address-rules.ts';
+import { createOutboundHttp } from './http/guarded-http.ts';
 import { isAlarm, type WitnessResponses } from '../streams/witness/ask-witnesses.ts';
 import { collectCosignatures, type CollectOptions } from './witness.ts';
 

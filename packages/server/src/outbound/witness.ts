@@ -19,7 +19,8 @@ import {
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { WitnessRequest, WitnessResponse, WitnessResponses } from '../streams/witness/ask-witnesses.ts';
-import { OutboundError, type OutboundHttp } from './http.ts';
+import { OutboundError } from './http/outbound-error.ts';
+import type { OutboundHttp } from './http/outbound-http.ts';
 
 export interface CollectOptions
   extends Omit<WitnessRequest, 'sizes' | 'signal'>,
@@ -60,7 +61,7 @@ export async function collectCosignatures(options: CollectOptions): Promise<Witn
   const lookAtQuorum = () => {
     if (late !== undefined || !isQuorum(policy, cosignedBy)) return;
     late = clock.after(options.lateMs ?? LATE_MS, () => {
-      end.abort(new OutboundError('NoAnswer', 'it had not answered when the others were enough'));
+      end.abort(new OutboundError('Timeout', 'it had not answered when the others were enough'));
     });
   };
   const askOne = async (witness: PolicyWitness): Promise<Asked> => {
@@ -96,7 +97,7 @@ async function askInTime(
   }
   const url = `${witness.url.replace(/\/$/, '')}/add-checkpoint`;
   const { timeoutMs } = submission;
-  const tooLate = () => new OutboundError('NoAnswer', `no answer within ${timeoutMs} ms`);
+  const tooLate = () => new OutboundError('Timeout', `no answer within ${timeoutMs} ms`);
   try {
     return await withDeadline(clock, timeoutMs, tooLate, (deadline) => {
       const signal = AbortSignal.any([deadline.signal, ends]);
