@@ -38,6 +38,8 @@ test('a list costs no more the more violations are withheld by rules, and says t
     find: none,
     acknowledge: none,
     forgetValues: none,
+    removeOf: none,
+    removeWindows: none,
     async list(_, { limit }) {
       read += limit;
       return Array.from({ length: limit }, (__, i) => violationAt(1e9 - read - i));

@@ -90,6 +90,10 @@ export interface TenantViolations {
   acknowledge(violationId: string, acknowledged: ViolationNoted): Promise<StoredViolation | undefined>;
   /** Of violations behind these events, the value that their threshold counted by is deleted: the events have lost values. */
   forgetValues(eventIds: readonly string[]): Promise<void>;
+  /** No violation of these events is left. */
+  removeOf(eventIds: readonly string[]): Promise<void>;
+  /** What was counted in windows that began no later counts no more. */
+  removeWindows(begunUntilMs: number): Promise<void>;
 }
 
 export interface ViolationStore {

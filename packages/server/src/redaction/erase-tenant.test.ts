@@ -5,12 +5,14 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import type { List, PolicyViolation } from '@tallystick/contract';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
 import { WORK_FILE } from '../storage/sqlite/work/work-database.ts';
 import { PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
+import { policedTenant } from '../testing/policed-tenant.ts';
 import { type Ask, filesWith, startRedacting } from '../testing/redacting.ts';
 import { until } from '../testing/until.ts';
 
@@ -30,6 +32,11 @@ async function erased(ask: Ask, more: object = {}) {
 function lookAgainNow(directory: string): void {
   using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
   db.exec("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure'");
+}
+
+function windowsIn(directory: string): number {
+  using db = new DatabaseSync(join(directory, WORK_FILE), { readOnly: true });
+  return Number(db.prepare('SELECT count(*) AS count FROM windows').get()!['count']);
 }
 
 const countsOf = (body: { matchedEvents: number; erasedEvents: number; heldEvents: number }) => [
@@ -137,6 +144,39 @@ test('what a hold keeps is left with its key until the hold ends, and goes then'
   assert.notEqual(readFileSync(keyring, 'utf8'), readFileSync(copy, 'utf8'));
   const { faults, totals } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
   assert.deepEqual([faults, totals.deleted], [[], 3]);
+});
+
+test('what alerts have found in erased events goes with them; what is held, or came later, keeps its own', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const tenant = policedTenant(app, 'acme');
+  const hold = { name: 'court', reason: 'a case', conditions: { 'payload.iban': 'kept' } };
+  await tenant.ask('POST', '/legal-holds', hold);
+  const threshold = { count: 1, window: 'P1D', groupBy: 'payload.iban' };
+  await tenant.put('Alert', [
+    { conditions: {}, effect: { violationType: 'Counted', threshold } },
+    { conditions: {}, effect: { violationType: 'Matched' } },
+  ]);
+  const violations = async () => (await tenant.ask<List<PolicyViolation>>('GET', '/violations')).data;
+  const gone = [await sent({ payload: { iban: CANARY } }), await sent({ payload: { iban: CANARY } })];
+  const held = await sent({ payload: { iban: 'kept' } });
+  // One event crosses each threshold, and each event matches.
+  await until(async () => (await violations()).length === 5);
+  const [crossed] = (await violations()).filter(({ groupKey }) => groupKey === CANARY);
+  await tenant.ask('POST', `/violations/${crossed!.violationId}/acknowledge`, { comment: 'seen' });
+  const made = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'x' });
+  await until(async () => (await ask('GET', `/erasures/${made.body.erasureId}`)).body.heldEvents === 1);
+  const left = await violations();
+  assert.deepEqual(
+    new Set(left.map(({ eventId, violationType, groupKey }) => [eventId, violationType, groupKey].join())),
+    new Set([`${held},Counted,kept`, `${held},Matched,`]),
+  );
+  for (const id of gone) assert.ok(!left.some(({ eventId }) => eventId === id));
+  const told = await ask('GET', `/violations/${crossed!.violationId}`);
+  assert.equal(told.status, 404);
+  assert.equal(windowsIn(app.dataDirectory), 0, 'what was counted by values that are gone');
+  await sent({ payload: { iban: 'later' } });
+  await until(async () => (await violations()).length === 4);
+  await until(() => filesWith(app.dataDirectory, CANARY).length === 0);
 });
 
 test('a second erasure counts nothing that the first has erased', async (t) => {

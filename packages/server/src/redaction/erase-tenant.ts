@@ -76,8 +76,10 @@ export async function eraseTenant(
 ): Promise<{ readonly counts: ErasureCounts; readonly isOlder: boolean }> {
   const { job, record, scope, correlationId } = erasure;
   const { tenant } = job;
-  const end = record.counts?.end ?? (await noticeIndexOf(record, parts));
+  const request = await noticeOf(record, parts);
+  const end = record.counts?.end ?? request.index;
   const { firstIndex } = (await parts.trees.forTenant(tenant).head())!;
+  const violations = parts.violations.forTenant(tenant);
   using deadline = deadlineOf(signal);
   if (end > firstIndex) await untilSigned(end - 1, { tenant, deadline }, parts);
   let walk = walkOf(erasure, firstIndex);
@@ -86,10 +88,10 @@ export async function eraseTenant(
     const tenantRecord = await recordOf(tenant, parts);
     const { spans, eventIds, firstHeld, next } = await portionOf(tenantRecord, walk.next, end, parts);
     const { holdsAsOf } = tenantRecord;
-    const request = { tenant, spans, cause: 'KeyDestroyed', holdsAsOf, correlationId, deadline } as const;
+    const wish = { tenant, spans, cause: 'KeyDestroyed', holdsAsOf, correlationId, deadline } as const;
     // The index is cleaned once, at the end.
-    const { holdsChanged } = await remove(request, { ...parts, forget: async () => {} });
-    await parts.violations.forTenant(tenant).forgetValues(eventIds);
+    const { holdsChanged } = await remove(wish, { ...parts, forget: async () => {} });
+    await violations.removeOf(eventIds);
     if (holdsChanged) {
       await wait(parts.clock, LOOK_AGAIN_MS, signal);
       continue;
@@ -97,6 +99,7 @@ export async function eraseTenant(
     walk = { ...walk, next, firstHeld: walk.firstHeld ?? firstHeld };
     progress(JSON.stringify(walk));
   }
+  await violations.removeWindows(request.receivedAtMs);
   while (await parts.log.endKeyWindows(tenant, scope.keysBeforeMs)) signal.throwIfAborted();
   await leaveNoTraces(tenant, parts);
   const { tenantKeys } = await parts.destroyKeys(tenant);
@@ -120,14 +123,14 @@ function walkOf({ job, record: { version, counts } }: TenantErasure, firstIndex:
   return { version, next: Math.max(next, firstIndex), firstHeld: undefined };
 }
 
-/** Nothing behind the notice of the request is erased. */
-async function noticeIndexOf(
+/** Of the request: nothing behind it is erased. */
+async function noticeOf(
   { tenantId, noticeId }: ErasureRecord,
   { log }: Pick<EraseTenantParts, 'log'>,
-): Promise<number> {
+): Promise<{ readonly index: number; readonly receivedAtMs: number }> {
   const notice = await log.forTenant(tenantId).event(noticeId, CLASSIFICATIONS);
   if (notice === undefined) throw new Error(`there is no notice ${noticeId} of ${tenantId}`);
-  return notice.index;
+  return { index: notice.index, receivedAtMs: decodeEntry(notice.entry).receivedAtMs };
 }
 
 /** Nobody knows the holds of one that was altered. */
@@ -162,13 +165,15 @@ async function portionOf(
       const last = spans.at(-1);
       const isNext = last?.endIndex === event.index;
       // Notices keep their content in every range: one between two events does not part them.
-      if (isNotice(kind) ? !isNext : isGone(event)) continue;
+      if (isNotice(kind) && !isNext) continue;
       if (!isNotice(kind)) {
-        if (!judge.isEmpty && isKept(event, judge)) {
+        if (!isGone(event) && !judge.isEmpty && isKept(event, judge)) {
           firstHeld ??= event.index;
           continue;
         }
+        // Also of one that is gone: after a crash, what alerts have found in it may be left.
         eventIds.push(eventId);
+        if (isGone(event)) continue;
       }
       if (isNext) spans[spans.length - 1] = { firstIndex: last.firstIndex, endIndex: event.index + 1 };
       else spans.push({ firstIndex: event.index, endIndex: event.index + 1 });
@@ -192,8 +197,8 @@ async function countsOf(
   const older = await contentsIn(tenant, { firstIndex: 0, endIndex: firstIndex }, signal, parts);
   const held = await contentsIn(tenant, { firstIndex, endIndex: end }, signal, parts);
   let erased = 0;
-  const request = await noticeIndexOf(record, parts);
-  for (const noticeIndex of await noticesBehind(request, tenant, signal, parts)) {
+  const request = await noticeOf(record, parts);
+  for (const noticeIndex of await noticesBehind(request.index, tenant, signal, parts)) {
     const [notice] = await parts.log.forTenant(tenant).events(noticeIndex, noticeIndex + 1, 1);
     if (notice?.content === undefined || !('texts' in notice.content))
       throw new Error(`the notice ${noticeIndex} of ${tenant} cannot be read`);

@@ -50,13 +50,13 @@ export const WORK_TABLES = {
   violations: {
     of: 'Tenant',
     only: 'PostgreSQL',
-    rights: { Writer: ['SELECT', 'UPDATE'], Reader: READ, Projector: ADD },
+    rights: { Writer: ['SELECT', 'UPDATE', 'DELETE'], Reader: READ, Projector: ADD },
     not: 'what rules have found in events; both are in the log',
   },
   windows: {
     of: 'Tenant',
     only: 'PostgreSQL',
-    rights: { Reader: READ, Projector: ALL },
+    rights: { Writer: ['SELECT', 'DELETE'], Reader: READ, Projector: ALL },
     not: 'what thresholds have counted; the events are in the log',
   },
 } as const satisfies Readonly<Record<string, Table>>;

@@ -284,6 +284,50 @@ export const violationClaims: Claims = {
     assert.deepEqual(await windowsIn(storage, groups, 'other'), []);
   },
 
+  'of events that lose values, violations lose theirs or go, however many events there are': async (
+    place,
+  ) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const others = Array.from({ length: MANY }, () => nextId());
+    // A value may look like what else is kept of a violation.
+    const shown = (eventId: string) => ({ groupKey: `"eventId":"${eventId}" \u0000` });
+    const [punctured, gone, kept] = [nextId(), nextId(), nextId()];
+    const behind = (eventId: string) => [
+      violationOf({ eventId, ...shown(kept) }),
+      violationOf({ eventId, ...shown(gone), severity: 'High' }),
+    ];
+    const violations = [punctured, gone, kept].flatMap(behind);
+    for (const tenant of ['acme', 'other']) await take(storage, tenant, 0, { violations });
+    const acme = storage.violations.forTenant('acme');
+    await acme.acknowledge(violations[2]!.violationId, { by: 'ana', comment: 'seen' });
+    await acme.forgetValues([...others, punctured]);
+    await acme.removeOf([...others, gone]);
+    const withoutValue = violations.slice(0, 2).map((found) => {
+      const { groupKey, ...rest } = opened(found);
+      assert.ok(groupKey !== undefined);
+      return rest;
+    });
+    const left = [...withoutValue, ...violations.slice(4).map(opened)];
+    assert.deepEqual(await acme.list(ANY, NEWEST), left.toReversed());
+    await acme.forgetValues([punctured]);
+    await acme.removeOf([gone]);
+    assert.equal(await acme.count(ANY), 4);
+    const elsewhere = await storage.violations.forTenant('other').list(ANY, NEWEST);
+    assert.deepEqual(
+      elsewhere.map(({ violationId, groupKey }) => [violationId, groupKey]),
+      violations.toReversed().map(({ violationId, groupKey }) => [violationId, groupKey]),
+    );
+  },
+
+  'windows that began by a moment are forgotten, of one tenant': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const windows = [-1, 0, 1].map((by) => windowOf(`began ${by}`, { beginsAtMs: NOW_MS + by }));
+    for (const tenant of ['acme', 'other']) await take(storage, tenant, 0, { windows });
+    await storage.violations.forTenant('acme').removeWindows(NOW_MS);
+    assert.deepEqual(groupsOf(await windowsIn(storage, windows)), ['began 1']);
+    assert.equal((await windowsIn(storage, windows, 'other')).length, 3);
+  },
+
   'windows are gone when their time is over, and those of other tenants stay': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     const at = (endsAtMs: number) => windowOf(`until ${endsAtMs - NOW_MS}`, { endsAtMs });

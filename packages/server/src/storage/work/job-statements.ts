@@ -14,7 +14,9 @@ export interface Dialect<S> {
   readonly skipLocked: string;
   /** Whether this transaction has a lane alone until its end, by kind, tenant and lane; undefined: there is one writer. */
   readonly lockLane: string | undefined;
-  /** An expression: whether a column has one of the texts in a JSON list; true where the list is NULL. */
+  /** An expression: whether a column has one of the texts in a JSON list. */
+  readonly among: (column: string, list: string) => string;
+  /** The same, but true where the list is NULL. */
   readonly oneOf: (column: string, list: string) => string;
   readonly prepare: (text: string) => S;
 }

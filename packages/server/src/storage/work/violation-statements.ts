@@ -40,7 +40,7 @@ function listing<S>({ oneOf, prepare }: Dialect<S>) {
   };
 }
 
-function keeping<S>({ oneOf, prepare }: Dialect<S>) {
+function keeping<S>({ among, oneOf, prepare }: Dialect<S>) {
   return {
     addViolation: prepare(
       `INSERT INTO violations (${VIOLATION}) VALUES ($1, $2, $3, $4, $5, $6, $7, 'Open', NULL, $8)`,
@@ -50,11 +50,12 @@ function keeping<S>({ oneOf, prepare }: Dialect<S>) {
       `UPDATE violations SET status = 'Acknowledged', noted = $3
        WHERE tenant_id = $1 AND violation_id = $2 AND status = 'Open'`,
     ),
-    /** Those of thresholds, which may hold a value. */
+    /** Of these events, those of thresholds, which may hold a value. */
     withValues: prepare(
       `SELECT ${VIOLATION} FROM violations
-       WHERE tenant_id = $1 AND violation_id > $2 AND body LIKE '%"groupKey"%' ORDER BY violation_id LIMIT $3`,
+       WHERE tenant_id = $1 AND ${among('event_id', '$2')} AND body LIKE '%"groupKey"%' ORDER BY violation_id`,
     ),
+    removeViolations: prepare(`DELETE FROM violations WHERE tenant_id = $1 AND ${among('event_id', '$2')}`),
     setBody: prepare('UPDATE violations SET body = $3 WHERE tenant_id = $1 AND violation_id = $2'),
     /** Of one rule; many groups at once, since a lookup by itself may read all windows of the tenant. */
     windows: prepare(
@@ -66,6 +67,7 @@ function keeping<S>({ oneOf, prepare }: Dialect<S>) {
          ends_ms = excluded.ends_ms, matches = excluded.matches, highest = excluded.highest`,
     ),
     endWindows: prepare('DELETE FROM windows WHERE tenant_id = $1 AND ends_ms <= $2'),
+    removeWindows: prepare('DELETE FROM windows WHERE tenant_id = $1 AND begins_ms <= $2'),
     /** All but the newest; of those that began in one moment, the same ones for everybody. */
     trimWindows: prepare(
       `DELETE FROM windows WHERE tenant_id = $1 AND rule_key = $2 AND (begins_ms, group_key) < (
@@ -73,6 +75,14 @@ function keeping<S>({ oneOf, prepare }: Dialect<S>) {
          ORDER BY begins_ms DESC, group_key DESC LIMIT 1 OFFSET ${WINDOWS_MAX - 1})`,
     ),
   };
+}
+
+/** The event of a violation, by which those of an event are found: a piece of the body. */
+export function violationEvents(of: { text: string; eventId: string; kept: string }): readonly string[] {
+  return [
+    `ALTER TABLE violations ADD COLUMN event_id ${of.text} GENERATED ALWAYS AS (${of.eventId}) ${of.kept}`,
+    'CREATE INDEX violations_by_event ON violations (tenant_id, event_id)',
+  ];
 }
 
 /** The tables, without the types of columns. */

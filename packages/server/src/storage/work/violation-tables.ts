@@ -21,7 +21,8 @@ import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-databa
 
 /** Behind every moment. */
 const LAST_MS = Number.MAX_SAFE_INTEGER;
-const FORGOTTEN_AT_ONCE = 500;
+/** The events of one commit. */
+const EVENTS_AT_ONCE = 500;
 
 export class ViolationTables<S> {
   readonly #database: JobDatabase<S>;
@@ -108,22 +109,38 @@ export class ViolationTables<S> {
     });
   }
 
-  /** All violations of thresholds are looked at: they are few, and so are removals. */
-  async forgetValues(tenant: TenantId, eventIds: readonly string[]): Promise<void> {
+  forgetValues(tenant: TenantId, eventIds: readonly string[]): Promise<void> {
     const { withValues, setBody } = this.#database.statements;
-    const forgotten = new Set(eventIds);
-    for (let after = ''; ; ) {
-      const last = await this.#database.inTransaction({ tenant }, async (transaction) => {
-        const rows = await transaction.query(withValues, [tenant, after, FORGOTTEN_AT_ONCE]);
-        for (const row of rows) {
-          const { groupKey: _, ...left } = parseJson(textIn(row, 'body')) as Body;
-          if (!forgotten.has(left.eventId)) continue;
-          await transaction.change(setBody, [tenant, textIn(row, 'violation_id'), JSON.stringify(left)]);
-        }
-        return rows.length < FORGOTTEN_AT_ONCE ? undefined : textIn(rows.at(-1), 'violation_id');
-      });
-      if (last === undefined) return;
-      after = last;
+    return this.#changeOf(tenant, eventIds, async (transaction, list) => {
+      for (const row of await transaction.query(withValues, [tenant, list])) {
+        const { groupKey: _, ...left } = parseJson(textIn(row, 'body')) as Body;
+        await transaction.change(setBody, [tenant, textIn(row, 'violation_id'), JSON.stringify(left)]);
+      }
+    });
+  }
+
+  removeOf(tenant: TenantId, eventIds: readonly string[]): Promise<void> {
+    const { removeViolations } = this.#database.statements;
+    return this.#changeOf(tenant, eventIds, (transaction, list) =>
+      transaction.change(removeViolations, [tenant, list]),
+    );
+  }
+
+  removeWindows(tenant: TenantId, begunUntilMs: number): Promise<void> {
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      await transaction.change(this.#database.statements.removeWindows, [tenant, begunUntilMs]);
+    });
+  }
+
+  /** Some events after the others, each time in one commit. */
+  async #changeOf(
+    tenant: TenantId,
+    eventIds: readonly string[],
+    change: (transaction: JobTransaction<S>, list: string) => Promise<unknown>,
+  ): Promise<void> {
+    for (let from = 0; from < eventIds.length; from += EVENTS_AT_ONCE) {
+      const list = JSON.stringify(eventIds.slice(from, from + EVENTS_AT_ONCE));
+      await this.#database.inTransaction({ tenant }, (transaction) => change(transaction, list));
     }
   }
 

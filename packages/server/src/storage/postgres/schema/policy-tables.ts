@@ -1,5 +1,7 @@
 // The tables behind policies: all their versions, and which of them have decided about an event.
 
+import { violationEvents } from '../../work/violation-statements.ts';
+
 /** Each as it was, with the columns of `records`. `tenant` is the column of the tenant. */
 export function pastRecords(tenant: string): string {
   return `CREATE TABLE past_records (
@@ -36,3 +38,10 @@ export const HOLD_NOTICES: readonly string[] = [
   `CREATE INDEX entries_of_holds ON entries (tenant_id, leaf_index)
      WHERE substring(entry from 17 for 1) IN ('\\x05'::bytea, '\\x06'::bytea)`,
 ];
+
+/** The database does not take the JSON apart: it knows no text with a NUL in it. */
+export const VIOLATION_EVENTS = violationEvents({
+  text: 'text COLLATE "C"',
+  eventId: `substring(body from '"eventId":"([^"]*)"')`,
+  kept: 'STORED',
+});

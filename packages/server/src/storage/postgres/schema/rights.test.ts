@@ -108,9 +108,11 @@ describe('the catalogue', () => {
         'used_keys tallystick_projector DELETE',
         'used_keys tallystick_writer DELETE',
         'used_keys tallystick_writer UPDATE',
+        'violations tallystick_writer DELETE',
         'violations tallystick_writer UPDATE',
         'windows tallystick_projector DELETE',
         'windows tallystick_projector UPDATE',
+        'windows tallystick_writer DELETE',
       ],
     );
   });

@@ -19,14 +19,17 @@ import {
 // Citus takes no volatile function in an UPDATE, and none that depends on the moment inside of COALESCE.
 const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
+const among = (column: string, list: string) =>
+  `${column} = ANY (ARRAY(SELECT jsonb_array_elements_text(${list}::jsonb)))`;
+
 export const JOB_STATEMENTS = jobStatements<Statement>({
   now: NOW,
   orNow: (column) => `least(${column}, ${NOW})`,
   skipLocked: ' FOR UPDATE SKIP LOCKED',
   lockLane: `SELECT pg_try_advisory_xact_lock(
     hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,
-  oneOf: (column, list) =>
-    `(${list}::text IS NULL OR ${column} = ANY (ARRAY(SELECT jsonb_array_elements_text(${list}::jsonb))))`,
+  among,
+  oneOf: (column, list) => `(${list}::text IS NULL OR ${among(column, list)})`,
   prepare: statement,
 });
 

@@ -11,7 +11,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { jobStatements, type JobStatements, jobTables } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
 import { valuesOf, valuesOfFailure } from '../../work/job-tables.ts';
-import { violationTables } from '../../work/violation-statements.ts';
+import { violationEvents, violationTables } from '../../work/violation-statements.ts';
 import { createFile, inTransaction } from '../connection/database.ts';
 import { isDamage } from '../fsck/damage.ts';
 
@@ -28,7 +28,10 @@ const TABLES = jobTables({ text: 'TEXT', number: 'INTEGER', bytes: 'BLOB', end: 
 const MIGRATIONS: readonly string[] = [
   TABLES.join(';\n'),
   violationTables({ text: 'TEXT', number: 'INTEGER', end: ' STRICT, WITHOUT ROWID' }).join(';\n'),
+  violationEvents({ text: 'TEXT', eventId: "body ->> '$.eventId'", kept: 'VIRTUAL' }).join(';\n'),
 ];
+
+const among = (column: string, list: string) => `${column} IN (SELECT value FROM json_each(${list}))`;
 
 export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
   readonly statements: JobStatements<StatementSync>;
@@ -52,7 +55,8 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
         orNow: (column) => `coalesce(${column}, now_ms())`,
         skipLocked: '',
         lockLane: undefined,
-        oneOf: (column, list) => `(${list} IS NULL OR ${column} IN (SELECT value FROM json_each(${list})))`,
+        among,
+        oneOf: (column, list) => `(${list} IS NULL OR ${among(column, list)})`,
         prepare: (text) => this.#db.prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
       });
     } catch (error) {
