@@ -180,7 +180,7 @@ test('on PostgreSQL in Production a service needs places for the anchor and the 
   const servable = (variables: Variables) =>
     requireServable(loadConfig({ variables, workingDirectory: import.meta.dirname }).config);
   const onDatabase = { Storage__Url: 'postgres://app:hunter2@db/audit' };
-  for (const named of [{}, { Environment: 'Production' }]) {
+  for (const named of [{}, { Environment: 'Production' }, { Encryption__Classifications: 'None' }]) {
     assert.throws(
       () => servable({ ...onDatabase, ...named }),
       (error) =>
@@ -190,7 +190,6 @@ test('on PostgreSQL in Production a service needs places for the anchor and the 
   }
   for (const enough of [
     { Log__Anchor: '/mnt/anchor', Encryption__Keyring: '/mnt/keyring' },
-    { Log__Anchor: '/mnt/anchor', Encryption__Classifications: 'None' },
     { Environment: 'Test' },
     { Environment: 'Development' },
   ])

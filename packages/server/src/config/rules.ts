@@ -30,9 +30,10 @@ export function requireServable({ environment, storage, log, encryption }: Confi
     problems.push(
       'Log__Anchor is missing; on PostgreSQL in Production it must name a directory that all nodes share, out of reach of the database and of its backups',
     );
-  if (encryption.keyring === undefined && !encryption.classifications.includes('None'))
+  // Also where no content is encrypted: secrets that callers store always are.
+  if (encryption.keyring === undefined)
     problems.push(
-      'Encryption__Keyring is missing; on PostgreSQL in Production it must name a file that all nodes share, out of reach of the database and of its backups (or Encryption__Classifications must be None)',
+      'Encryption__Keyring is missing; on PostgreSQL in Production it must name a file that all nodes share, out of reach of the database and of its backups',
     );
   if (problems.length > 0) throw new ConfigError(problems);
 }

@@ -11,6 +11,7 @@ type LatePort =
   | 'tenants'
   | 'records'
   | 'tenantKeys'
+  | 'secretKeys'
   | 'keyUses'
   | 'work'
   | 'follows'
@@ -38,6 +39,7 @@ export function createLateStorage(): LateStorage {
     tenants: port('tenants'),
     records: port('records', { forOwner: failAtOnce, freshMs: () => 0 }),
     tenantKeys: port('tenantKeys'),
+    secretKeys: port('secretKeys'),
     keyUses: port('keyUses'),
     work: port('work', { forTenant: failAtOnce }),
     follows: port('follows'),

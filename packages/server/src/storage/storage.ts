@@ -8,6 +8,7 @@ import type { ViolationStore } from '../alerts/violations.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import type { FollowStore } from '../followers/follow-store.ts';
 import type { FollowerWork } from '../followers/follower-work.ts';
+import type { SecretKeys } from '../keys/secret-box.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
@@ -23,6 +24,7 @@ export interface Storage extends AsyncDisposable {
   readonly tree: TreeWriter & TreeReader;
   readonly removal: RemovalStore;
   readonly tenantKeys: TenantKeyStore;
+  readonly secretKeys: SecretKeys;
   readonly tenants: TenantStore;
   readonly records: RecordReader;
   readonly keyUses: KeyUseStore;

@@ -8,7 +8,7 @@ import { type LogRow, type TestInstallation, STREAMS } from '../storage/conforma
 import type { RingData } from '../storage/sealing/keyring.ts';
 import { SEALED_COLUMNS } from '../storage/sealing/sealed-rows.ts';
 import { sealingWith } from '../storage/sealing/sealing.ts';
-import { sealingBy, TextsBeside } from './sealed-store.ts';
+import { sealingBy, testRing, TextsBeside } from './sealed-store.ts';
 import { SCHEMA } from '../storage/postgres/connection/database.ts';
 import { openPostgresStorage, type ThreadsOptions } from '../storage/postgres/postgres-storage.ts';
 
@@ -29,6 +29,7 @@ export function placeAt(
   const as = (user: string) => Object.assign(new URL(url), { username: user }).href;
   const opening = sealingWith({ ring, sealed: 0 });
   const beside = new TextsBeside();
+  const plainRing = testRing();
   // Some connections, however much is asked for at once: the server has an end of them.
   const pool = new Pool({ connectionString: url, max: 4, options: `-c search_path=${SCHEMA}` });
   const raw = async (sql: string, values: unknown[]) =>
@@ -45,7 +46,7 @@ export function placeAt(
         random: createSystemRandom(),
         mayMigrate: false,
         ...(threads && { threads }),
-        openSealing: ring && sealingBy(ring),
+        openSealing: ring === undefined ? sealingBy(plainRing, []) : sealingBy(ring),
       }),
     async rows(tenant) {
       const rows = await raw(

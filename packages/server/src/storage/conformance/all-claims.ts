@@ -15,6 +15,7 @@ import { recordClaims } from './records.ts';
 import { redactionClaims } from './redaction.ts';
 import { removalClaims } from './removal.ts';
 import { sealRequestClaims } from './seal-requests.ts';
+import { secretKeyClaims } from './secret-keys.ts';
 import { streamReadClaims } from './stream-reads.ts';
 import { streamSealClaims } from './stream-seals.ts';
 import { tenantClaims } from './tenants.ts';
@@ -33,6 +34,7 @@ export const ALL_CLAIMS = [
   tenantClaims,
   recordClaims,
   recordReadClaims,
+  secretKeyClaims,
   treeClaims,
   treeProofClaims,
   streamSealClaims,

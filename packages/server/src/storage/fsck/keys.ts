@@ -23,9 +23,11 @@ export class StoredKeys {
     const refuse = (why: string) =>
       fault('MALFORMED', `the key ${keyId} ${why}: its row was changed by hand`);
     const isTenantKey = purpose === 'Tenant';
-    if (isTenantKey !== (overId === keyId)) throw refuse(`is sealed with ${overId}`);
+    const isUnderAnother = purpose === 'Content';
+    if (isUnderAnother === (overId === keyId)) throw refuse(`is sealed with ${overId}`);
     if (isTenantKey) this.#tenantKeys.set(keyId, undefined);
-    else if (!this.#tenantKeys.has(overId)) throw refuse(`is sealed with ${overId}, which is not there`);
+    else if (isUnderAnother && !this.#tenantKeys.has(overId))
+      throw refuse(`is sealed with ${overId}, which is not there`);
     if (state === 'Destroyed') {
       if (sealed.length > 0) throw refuse('is said to be destroyed, and is there');
       return;

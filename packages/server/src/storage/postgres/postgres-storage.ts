@@ -38,6 +38,7 @@ import { Notifications } from './nodes/notifications.ts';
 import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes/nodes.ts';
 import { ensureReady } from './schema/provision.ts';
 import { createOlderKeyStore } from './records/older-keys.ts';
+import { createSecretKeys } from './records/secret-keys.ts';
 import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
@@ -121,12 +122,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const { ring, rows: sealed } = sealing;
   const held = options.node === undefined ? HeldShares.all() : HeldShares.none(() => clock.monotonicNs());
   const connecting = { ...urls, isDistributed };
-  const writing = {
-    connecting: { ...connecting, connectionsMax: writers, ...FEW_OF_INDEX },
-    logOrigin,
-    streams,
-    held,
-  };
+  const toWrite = { ...connecting, connectionsMax: writers, ...FEW_OF_INDEX };
+  const writing = { connecting: toWrite, logOrigin, streams, held };
   const own = { committer: new PoolCommitter(random), clock, random, nextId, ring };
   const writer = options.threads
     ? parts.use(await startWriter({ ...writing, sealing: sealingData, onCrash: options.threads.onFatal }))
@@ -158,6 +155,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     tree,
     tenantKeys: createTenantKeyStore(reading, { ring, random }),
     removal: removalOn(removalTables(reading, held, sealed), tree),
+    secretKeys: orUnavailable(createSecretKeys(reading, own)),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, random)),
     keyUses: orUnavailable(createKeyUseStore(reading)),

@@ -3,7 +3,7 @@
 import type { KeyState, StoredKey } from '../sealing/provide-keys.ts';
 import { blobOf, ColumnError, numberOf, textIn } from './columns.ts';
 
-const PURPOSES: readonly StoredKey['purpose'][] = ['Tenant', 'Content'];
+const PURPOSES: readonly StoredKey['purpose'][] = ['Tenant', 'Content', 'Secret'];
 const STATES: readonly KeyState[] = ['Open', 'Closed', 'Destroyed'];
 
 export function keyIn(row: Readonly<Record<string, unknown>>): StoredKey {

@@ -29,7 +29,7 @@ export function* renewKeys(
   for (const key of yield* awaited(rows.all())) {
     const { keyId, purpose, month, overId, state } = key;
     if (state === 'Destroyed') continue;
-    const over = purpose === 'Tenant' ? undefined : tenantKeys.get(overId);
+    const over = purpose === 'Content' ? tenantKeys.get(overId) : undefined;
     const opened = ring.open(key.sealed, { tenant, purpose, keyId }, over);
     if (purpose === 'Tenant') tenantKeys.set(keyId, opened);
     const sealed = ring.seal(opened, { tenant, purpose, keyId, month }, random, over);

@@ -4,7 +4,7 @@
 //
 //   envelope = id of the ring key[8] ‖ u32 class ‖ nonce[12] ‖ AES-256-GCM( key[32] ) ‖ tag[16]           72 bytes
 //   AAD      = JSON [ tenant, purpose, key id, class ]
-//   sealed with: a tenant key  the secret at 0 ‖ the first 64 bits of SHA-256( key id )
+//   sealed with: a tenant key  the secret at 0 ‖ the first 64 bits of SHA-256( key id ); so also a key of stored secrets
 //                a content key HMAC-SHA256( tenant key, "content" ‖ the secret at 1 ‖ 20 bits of the month )
 //
 // The provider of the keyring (keyring-file.ts) is asked at the start and when a key is added, and never for an event.
@@ -31,9 +31,12 @@ export interface RingData {
   readonly keys: readonly RingKey[];
 }
 
+/** Over content keys; for the content of events; for secrets that callers have stored. */
+export type KeyPurpose = 'Tenant' | 'Content' | 'Secret';
+
 export interface KeyName {
   readonly tenant: TenantId;
-  readonly purpose: 'Tenant' | 'Content';
+  readonly purpose: KeyPurpose;
   readonly keyId: string;
   /** Of content: the month of its expiry, as rows/content-month.ts counts; else 0. */
   readonly month: number;
@@ -51,6 +54,7 @@ export const ENVELOPE_BYTES = TAG_AT + TAG_BYTES;
 const CIPHER = 'aes-256-gcm';
 const MONTH_BITS = 20;
 const NAME_BITS = 64;
+const NAMES: Readonly<Record<KeyPurpose, string>> = { Tenant: 'tenant', Content: 'data', Secret: 'secrets' };
 
 /** A key that is destroyed, or is not what was stored. */
 export class UnusableKey extends Error {}
@@ -111,7 +115,7 @@ export class Keyring implements Disposable {
 
   /** Throws UnknownRingKey, and UnusableKey for one that is destroyed or was altered. */
   open(envelope: Uint8Array, name: Omit<KeyName, 'month'>, tenantKey?: Uint8Array): Uint8Array {
-    const named = `the ${name.purpose === 'Tenant' ? 'tenant' : 'data'} key ${name.keyId}`;
+    const named = `the ${NAMES[name.purpose]} key ${name.keyId}`;
     if (envelope.length === 0) throw new UnusableKey(`${named} is destroyed`);
     if (envelope.length !== ENVELOPE_BYTES) throw new UnusableKey(`${named} is not what was stored`);
     const id = ringKeyIn(envelope);
@@ -145,7 +149,7 @@ export function monthIn(envelope: Uint8Array): number {
   return new DataView(envelope.buffer, envelope.byteOffset).getUint32(MONTH_AT);
 }
 
-/** The branch of a tenant key. */
+/** The branch of a tenant key, or of a key of secrets. */
 export function tenantBranch(keyId: string): string {
   return `0${bitsOf(createHash('sha256').update(keyId).digest(), NAME_BITS)}`;
 }
@@ -156,7 +160,7 @@ export function monthBranch(month: number): string {
 }
 
 function secretFor(tree: KeyTree, name: KeyName, tenantKey: Uint8Array | undefined): Uint8Array | undefined {
-  if (name.purpose === 'Tenant') return secretAt(tree, tenantBranch(name.keyId));
+  if (name.purpose !== 'Content') return secretAt(tree, tenantBranch(name.keyId));
   const ofMonth = secretAt(tree, monthBranch(name.month));
   if (ofMonth === undefined || tenantKey === undefined) return undefined;
   return createHmac('sha256', tenantKey).update('content').update(ofMonth).digest();

@@ -45,10 +45,12 @@ test('a keyring that is lost, or is another one, stops the start with one line, 
   );
 });
 
-test('nothing is made where nothing is sealed', async () => {
+test('one is made where no content is sealed, too: stored secrets are; commands make none', async () => {
   const place = newPlace(0);
-  assert.equal((await openKeyring(place, [], making)).ring, undefined);
+  assert.equal((await openKeyring(place, [], undefined)).ring, undefined);
   assert.equal(await readKeyring(place), undefined);
+  const { ring, sealed } = await openKeyring(place, [], making);
+  assert.deepEqual([ring?.keys.length, sealed], [1, 0]);
 });
 
 test('a keyring that others can read, that is none, or that is sealed by somebody else is refused', async () => {

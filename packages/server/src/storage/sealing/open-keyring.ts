@@ -39,7 +39,8 @@ export async function openKeyring(
       throw new StartError(
         `the keyring ${path} is not there, and the store has content that only it opens: put it back, or name its place by Encryption__Keyring`,
       );
-    if (sealed === 0 || making === undefined) return { ring: undefined, sealed: 0 };
+    if (making === undefined) return { ring: undefined, sealed: 0 };
+    // Also where no content is sealed: secrets that callers store always are.
     return { ring: await makeKeyring(place, making), sealed };
   }
   const missing = ringKeys.find((id) => !found.keys.some((key) => key.id === id));

@@ -7,7 +7,7 @@ import { EvidenceError } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
 import { TenantFault } from '../pool/tenant-fault.ts';
 import { type Awaitable, awaited, type Resumable } from '../resumable.ts';
-import { KEY_BYTES, type Keyring, ringKeyIn, UnusableKey } from './keyring.ts';
+import { KEY_BYTES, type KeyPurpose, type Keyring, ringKeyIn, UnusableKey } from './keyring.ts';
 import type { PoolSealer } from './pool-sealer.ts';
 
 /** `Open` keys take new content, `Closed` ones are for reading. */
@@ -16,11 +16,11 @@ export type KeyState = 'Open' | 'Closed' | 'Destroyed';
 /** A row of tenant_keys. */
 export interface StoredKey {
   readonly keyId: string;
-  readonly purpose: 'Tenant' | 'Content';
+  readonly purpose: KeyPurpose;
   /** Of content: the month of expiry; else 0. */
   readonly month: number;
   readonly state: KeyState;
-  /** The tenant key over a content key; its own id for a tenant key. */
+  /** The tenant key over a content key; its own id for the others. */
   readonly overId: string;
   /** keyring.ts; empty once it is destroyed. */
   readonly sealed: Uint8Array;
@@ -39,12 +39,15 @@ export interface TenantKeyTable {
   takeBlock(keyId: string): Awaitable<number>;
 }
 
-export interface ProvidingParts {
+export interface NewKeyParts {
   readonly ring: Keyring;
-  readonly sealer: PoolSealer;
   readonly random: Random;
   readonly nextId: () => string;
   readonly nowMs: number;
+}
+
+export interface ProvidingParts extends NewKeyParts {
+  readonly sealer: PoolSealer;
 }
 
 /** Somebody else makes the same keys at most once each. */
@@ -62,14 +65,18 @@ export function* provideKeys(
     const stored = yield* awaited(table.open(months));
     const over = stored.find(({ purpose }) => purpose === 'Tenant');
     if (over === undefined) {
-      yield* awaited(table.add(newKey(tenant, 0, parts, undefined)));
+      yield* awaited(table.add(newKey(tenant, { purpose: 'Tenant', month: 0 }, parts)));
       continue;
     }
     const tenantKey = ring.open(over.sealed, { tenant, purpose: 'Tenant', keyId: over.keyId });
     const own = new Map(stored.filter(({ purpose }) => purpose === 'Content').map((key) => [key.month, key]));
     const missing = months.filter((month) => !own.has(month));
     for (const month of missing)
-      yield* awaited(table.add(newKey(tenant, month, parts, { keyId: over.keyId, key: tenantKey })));
+      yield* awaited(
+        table.add(
+          newKey(tenant, { purpose: 'Content', month }, parts, { keyId: over.keyId, key: tenantKey }),
+        ),
+      );
     if (missing.length > 0) continue;
     const opened: Parameters<PoolSealer['use']>[0][] = [];
     for (const { keyId, month, sealed, overId } of own.values()) {
@@ -100,14 +107,13 @@ export function orKeyFault<T>(tenant: TenantId, work: () => T): T {
   }
 }
 
-function newKey(
+export function newKey(
   tenant: TenantId,
-  month: number,
-  { ring, random, nextId, nowMs }: ProvidingParts,
-  over: { readonly keyId: string; readonly key: Uint8Array } | undefined,
+  { purpose, month }: Pick<StoredKey, 'purpose' | 'month'>,
+  { ring, random, nextId, nowMs }: NewKeyParts,
+  over?: { readonly keyId: string; readonly key: Uint8Array },
 ): StoredKey {
   const keyId = nextId();
-  const purpose = over === undefined ? 'Tenant' : 'Content';
   const sealed = ring.seal(random.bytes(KEY_BYTES), { tenant, purpose, keyId, month }, random, over?.key);
   const overId = over?.keyId ?? keyId;
   return {

@@ -8,7 +8,7 @@ import { StartError } from '../../start-error.ts';
 import type { StreamLimits } from '../../streams/log.ts';
 import { requireNotMoved } from '../files/moved-store.ts';
 import { guarded, recordsMessage } from '../guarded.ts';
-import { removalOn } from '../removal.ts';
+import { removalOn, type RemovalTables } from '../removal.ts';
 import { olderKeyIn } from '../rows/older-key-row.ts';
 import {
   NOTHING_SEALED,
@@ -99,25 +99,12 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     logOrigin,
     log: logOf(journal),
     tree,
-    removal: removalOn(
-      {
-        deletions: journal.log.deletions,
-        countContents: journal.log.countContents,
-        purge: journal.log.purge,
-        deleteContents: journal.owner.deleteContents,
-        redactions: journal.log.redactions,
-        punctureContents: journal.owner.punctureContents,
-        eraseTraces: () => eraseTraces(journal.owner.emptyWriteAheadLogs, clock),
-        nowMs: async () => undefined,
-        dueStreams: journal.log.dueStreams,
-        expirySpan: journal.log.expirySpan,
-        expired: journal.log.expired,
-        markPurged: journal.owner.markPurged,
-        reclaimSpace: () => journal.owner.reclaimSpace(),
-      },
-      tree,
-    ),
+    removal: removalOn(removalTables(journal, clock), tree),
     tenantKeys: createTenantKeyStore(reading, journal.owner),
+    secretKeys: orUnavailable({
+      current: journal.owner.provideSecretKey,
+      find: journal.owner.secretKey,
+    }),
     records: orUnavailable(createRecordReader(reading)),
     tenants: orUnavailable(createTenantStore(reading, journal.owner, random)),
     keyUses: orUnavailable(createKeyUseStore(reading, journal.owner)),
@@ -134,6 +121,24 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     forgetRefusals: async () => {},
     answers: async () => {},
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+function removalTables({ log, owner }: OpenJournal, clock: Clock): RemovalTables {
+  return {
+    deletions: log.deletions,
+    countContents: log.countContents,
+    purge: log.purge,
+    deleteContents: owner.deleteContents,
+    redactions: log.redactions,
+    punctureContents: owner.punctureContents,
+    eraseTraces: () => eraseTraces(owner.emptyWriteAheadLogs, clock),
+    nowMs: async () => undefined,
+    dueStreams: log.dueStreams,
+    expirySpan: log.expirySpan,
+    expired: log.expired,
+    markPurged: owner.markPurged,
+    reclaimSpace: () => owner.reclaimSpace(),
   };
 }
 

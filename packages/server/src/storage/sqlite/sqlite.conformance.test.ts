@@ -27,6 +27,7 @@ function placeFor(threads: boolean, ring?: RingData): TestInstallation {
   const raw = () => openRunningJournal(directory);
   const opening = sealingWith({ ring, sealed: 0 });
   const beside = new TextsBeside();
+  const plainRing = testRing();
   return {
     async open(streams) {
       const storage = await openSqliteStorage({
@@ -37,7 +38,7 @@ function placeFor(threads: boolean, ring?: RingData): TestInstallation {
         random: createSystemRandom(),
         threads,
         exclusive: threads,
-        openSealing: ring && sealingBy(ring),
+        openSealing: ring === undefined ? sealingBy(plainRing, []) : sealingBy(ring),
         onFatal: (error) => {
           throw error;
         },

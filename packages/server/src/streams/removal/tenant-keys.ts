@@ -15,7 +15,7 @@ export interface TenantKeyStore {
   tenants(after: TenantId | undefined, limit: number): Promise<readonly TenantId[]>;
   /** Its keys take no new content any more, from the next entry of the log on; what comes gets new ones. */
   close(tenant: TenantId): Promise<void>;
-  /** New content gets new data keys; the key of the tenant stays. */
+  /** New content gets new data keys, and new secrets a new key; the key of the tenant stays. */
   rotate(tenant: TenantId): Promise<void>;
   /** Seals its keys anew with the newest key of the keyring; the number of them. */
   renew(tenant: TenantId): Promise<number>;

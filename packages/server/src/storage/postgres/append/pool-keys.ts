@@ -27,7 +27,8 @@ const OPEN = statement(
      AND (purpose = 'Tenant' OR month = ANY ($2::integer[]))
    ORDER BY key_id`,
 );
-const ADD = statement(
+/** Changes nothing where there is an open one of the same purpose and month. */
+export const ADD_KEY = statement(
   `INSERT INTO tenant_keys (tenant_id, key_id, purpose, month, state, over_id, sealed, ring_key, blocks, created_at_ms)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9) ON CONFLICT DO NOTHING`,
 );
@@ -90,7 +91,7 @@ function tableOf(tenant: TenantId, transaction: Transaction): TenantKeyTable {
     open: async (months) => (await transaction.query(OPEN, [tenant, months])).map(keyIn),
     add: async ({ keyId, purpose, month, state, overId, sealed, ringKey, createdAtMs }) => {
       const values = [tenant, keyId, purpose, month, state, overId, sealed, ringKey, createdAtMs];
-      return (await transaction.change(ADD, values)) === 1;
+      return (await transaction.change(ADD_KEY, values)) === 1;
     },
     async takeBlock(keyId) {
       const [row] = await transaction.query(TAKE_BLOCK, [tenant, keyId]);

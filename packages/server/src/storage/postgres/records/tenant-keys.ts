@@ -23,7 +23,7 @@ const PUT = statement(
 );
 const CLOSE = statement(
   `UPDATE tenant_keys SET state = 'Closed' WHERE tenant_id = $1 AND state = 'Open'
-     AND (purpose = 'Content' OR $2) AND ($3::integer IS NULL OR (month > 0 AND month < $3))`,
+     AND (purpose <> 'Tenant' OR $2) AND ($3::integer IS NULL OR (month > 0 AND month < $3))`,
 );
 const USED = statement(
   `SELECT DISTINCT key_id FROM ${ENTRIES_WITH_CONTENTS} WHERE entries.tenant_id = $1 AND key_id IS NOT NULL`,

@@ -23,6 +23,10 @@ export interface JournalKeysParts {
 
 const OF_TENANT = 'tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?1)';
 
+/** Changes nothing where there is an open one of the same purpose and month. */
+export const ADD_KEY = `INSERT INTO tenant_keys (tenant, key_id, purpose, month, state, over_id, sealed, ring_key, blocks, created_at_ms)
+   SELECT tenant, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9 FROM tenants WHERE tenant_id = ?1 ON CONFLICT DO NOTHING`;
+
 export class JournalKeys {
   readonly #db: DatabaseSync;
   readonly #parts: JournalKeysParts;
@@ -38,10 +42,7 @@ export class JournalKeys {
       `SELECT * FROM tenant_keys WHERE ${OF_TENANT} AND state = 'Open'
          AND (purpose = 'Tenant' OR month IN (SELECT value FROM json_each(?2)))`,
     );
-    this.#add = db.prepare(
-      `INSERT INTO tenant_keys (tenant, key_id, purpose, month, state, over_id, sealed, ring_key, blocks, created_at_ms)
-       SELECT tenant, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9 FROM tenants WHERE tenant_id = ?1 ON CONFLICT DO NOTHING`,
-    );
+    this.#add = db.prepare(ADD_KEY);
     this.#takeBlock = db.prepare(
       `UPDATE tenant_keys SET blocks = blocks + 1 WHERE ${OF_TENANT} AND key_id = ?2 RETURNING blocks - 1 AS block`,
     );

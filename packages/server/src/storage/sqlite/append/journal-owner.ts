@@ -6,6 +6,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { KeyUse } from '../../../access/key-uses.ts';
+import type { SecretKey } from '../../../keys/secret-box.ts';
 import type { Clock, Timer } from '../../../runtime/clock.ts';
 import { StartError } from '../../../start-error.ts';
 import type { AppendTime, EpochRequest, EpochResult, SealRequest, SealResult } from '../../../streams/log.ts';
@@ -23,9 +24,11 @@ import { Journal, type JournalOptions } from './journal.ts';
 import { keepKeyUses } from '../records/key-uses.ts';
 import { readInstallation, settleSigner } from '../connection/meta.ts';
 import type { PoolCommitments } from '../../pool/pool-commitments.ts';
+import { secretKeyRows } from '../records/secret-keys.ts';
 import { type ClosedKeys, closeKeys, keyRowsOf } from '../records/tenant-keys.ts';
 import { runSync } from '../../resumable.ts';
 import { destroyKeys, renewKeys } from '../../sealing/key-changes.ts';
+import { provideSecretKey, usableSecretKey } from '../../sealing/secret-keys.ts';
 import { addTenants, type NewTenant } from '../records/tenants.ts';
 import { endKeyWindows } from './used-keys.ts';
 import { TreePublisher } from '../tree/tree-publisher.ts';
@@ -150,6 +153,21 @@ export class JournalOwner implements Disposable {
     return this.#orOpenAnew(({ db }) =>
       inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(used)))),
     );
+  }
+
+  provideSecretKey(tenant: TenantId): SecretKey {
+    const { ring, random, nextId, clock } = this.#options;
+    if (ring === undefined) throw new Error('there is no keyring to seal a key with');
+    const parts = { ring, random, nextId, nowMs: clock.now() };
+    return this.#orOpenAnew(({ db }) =>
+      inTransaction(db, () => runSync(provideSecretKey(tenant, secretKeyRows(db, tenant), parts))),
+    );
+  }
+
+  /** Undefined for one that is not there, or does not open. */
+  secretKey(tenant: TenantId, keyId: string): SecretKey | undefined {
+    const stored = this.#orOpenAnew(({ db }) => secretKeyRows(db, tenant).find(keyId));
+    return stored && usableSecretKey(tenant, stored, this.#options.ring);
   }
 
   sweepUsedKeys(steadyNowMs: number): boolean {

@@ -38,12 +38,12 @@ export function keyRowsOf(db: DatabaseSync, tenant: TenantId): KeyRows {
   };
 }
 
-/** All of them, or data keys alone: of all months, or of those before one. */
-export type ClosedKeys = 'All' | 'Content' | { readonly before: number };
+/** All of them; those under which something is sealed; or data keys of the months before one. */
+export type ClosedKeys = 'All' | 'Data' | { readonly before: number };
 
 export function closeKeys(db: DatabaseSync, tenant: TenantId, closed: ClosedKeys): void {
   const ofMonths = typeof closed === 'string' ? '' : `AND month > 0 AND month < ${closed.before}`;
-  const which = closed === 'All' ? '' : `AND purpose = 'Content' ${ofMonths}`;
+  const which = closed === 'All' ? '' : `AND purpose <> 'Tenant' ${ofMonths}`;
   db.prepare(`UPDATE tenant_keys SET state = 'Closed' WHERE ${OF_TENANT} AND state = 'Open' ${which}`).run(
     tenant,
   );
@@ -63,7 +63,7 @@ export function createTenantKeyStore(reading: DatabaseSync, owner: Calls<Journal
   return {
     tenants: async (after, limit) => tenants.all(after ?? '', limit).map((row) => textIn(row, 'tenant_id')),
     close: (tenant) => owner.closeKeys(tenant, 'All'),
-    rotate: (tenant) => owner.closeKeys(tenant, 'Content'),
+    rotate: (tenant) => owner.closeKeys(tenant, 'Data'),
     closeBefore: (tenant, before) => owner.closeKeys(tenant, { before }),
     renew: (tenant) => owner.renewKeys(tenant),
     destroyUnused: async (tenant) =>
