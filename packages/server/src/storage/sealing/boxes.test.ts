@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createDecipheriv, createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { type BoxedContent, type BoxPlace, Nonces, openBox, sealBox } from './boxes.ts';
+import { type BoxedContent, BoxMaker, type BoxPlace, Nonces, openBox } from './boxes.ts';
 
 const KEY = createSecretKey(new Uint8Array(32).fill(1));
 const OTHER_KEY = createSecretKey(new Uint8Array(32).fill(2));
@@ -16,6 +16,9 @@ const content = fc.record({
 });
 const plain = (box: BoxedContent | undefined) =>
   Object.entries(box ?? {}).map(([name, value]) => [name, value && [...(value as Uint8Array)]]);
+const boxes = new BoxMaker();
+/** Memory of its own. */
+const seal = (...args: Parameters<BoxMaker['make']>) => boxes.make(...args).slice();
 const SOME = {
   text1: Uint8Array.of(1),
   text2: Uint8Array.of(2, 3),
@@ -27,14 +30,14 @@ test('what was sealed opens as it was', () => {
   const nonces = new Nonces(3);
   fc.assert(
     fc.property(content, (sealed) => {
-      const opened = openBox(sealBox(sealed, place(), KEY, nonces), place(), KEY);
+      const opened = openBox(seal(sealed, place(), KEY, nonces), place(), KEY);
       assert.deepEqual(plain(opened), plain(sealed));
     }),
   );
 });
 
 test('a box opens nowhere else, with no other key, and with no byte changed', () => {
-  const box = sealBox(SOME, place(), KEY, new Nonces(0));
+  const box = seal(SOME, place(), KEY, new Nonces(0));
   assert.equal(openBox(box, place('acme', 2), KEY), undefined, 'in another row');
   assert.equal(openBox(box, place('beta'), KEY), undefined, 'of another tenant');
   assert.equal(openBox(box, place(), OTHER_KEY), undefined, 'with another key');
@@ -49,7 +52,7 @@ test('a box opens nowhere else, with no other key, and with no byte changed', ()
 
 test('nothing but the place keeps a box from opening elsewhere: without it the bytes are the same', () => {
   // The negative control: counter mode alone opens a box that was moved.
-  const box = sealBox(SOME, place(), KEY, new Nonces(0));
+  const box = seal(SOME, place(), KEY, new Nonces(0));
   const decipher = createDecipheriv('aes-256-gcm', KEY, box.subarray(0, 12));
   const plain = decipher.update(box.subarray(12, -16));
   assert.deepEqual([...plain.subarray(16)], [1, 2, 3, 4]);
@@ -62,7 +65,7 @@ test('no two boxes of a block have one nonce, and no two blocks share any', () =
   const seen = new Set<string>();
   for (const block of [0, 1, 2 ** 32 - 1, 2 ** 32, 2 ** 48 - 1]) {
     const nonces = new Nonces(block);
-    for (let i = 0; i < 1000; i++) seen.add(nonceIn(sealBox(SOME, place(), KEY, nonces)));
+    for (let i = 0; i < 1000; i++) seen.add(nonceIn(seal(SOME, place(), KEY, nonces)));
   }
   assert.equal(seen.size, 5000);
   assert.throws(() => new Nonces(2 ** 48), /there is no block/);

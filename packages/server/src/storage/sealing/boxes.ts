@@ -30,6 +30,9 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const LENGTHS_BYTES = 16;
+const EVENT_ID_BYTES = 16;
+/** Enough for most events. */
+const BYTES_AT_FIRST = 16 * 1024;
 const NUMBERS = 2 ** 32;
 
 /** The nonces of one block. */
@@ -55,26 +58,58 @@ export class Nonces {
   }
 }
 
-export function sealBox(content: BoxedContent, place: BoxPlace, key: KeyObject, nonces: Nonces): Uint8Array {
-  const { text1, text2, seeds, closed = new Uint8Array(0) } = content;
-  const nonce = nonces.next();
-  const cipher = createCipheriv(CIPHER, key, nonce);
-  cipher.setAAD(boundTo(place));
-  const plain = Buffer.allocUnsafe(
-    LENGTHS_BYTES + text1.length + text2.length + seeds.length + closed.length,
-  );
-  let at = LENGTHS_BYTES;
-  for (const [i, part] of [text1, text2, seeds, closed].entries()) {
-    plain.writeUInt32BE(part.length, 4 * i);
-    plain.set(part, at);
-    at += part.length;
+/**
+ * Makes one box after the other in memory that it uses again: what is kept must be copied. With memory of its own for each box,
+ * a small one would cost as much again as the sealing does.
+ */
+export class BoxMaker {
+  #box = new Uint8Array(BYTES_AT_FIRST);
+  #view = new DataView(this.#box.buffer);
+  #bound: Uint8Array = new Uint8Array(EVENT_ID_BYTES);
+  /** Whose name is in `#bound`. */
+  #tenant: TenantId | undefined;
+
+  make(content: BoxedContent, place: BoxPlace, key: KeyObject, nonces: Nonces): Uint8Array {
+    const tagAt = this.#lineUp(content);
+    const nonce = nonces.next();
+    const cipher = createCipheriv(CIPHER, key, nonce);
+    cipher.setAAD(this.#boundTo(place));
+    const sealed = cipher.update(this.#box.subarray(NONCE_BYTES, tagAt));
+    cipher.final();
+    this.#box.set(nonce, 0);
+    this.#box.set(sealed, NONCE_BYTES);
+    this.#box.set(cipher.getAuthTag(), tagAt);
+    return this.#box.subarray(0, tagAt + TAG_BYTES);
   }
-  const box = new Uint8Array(NONCE_BYTES + plain.length + TAG_BYTES);
-  box.set(nonce, 0);
-  box.set(cipher.update(plain), NONCE_BYTES);
-  cipher.final();
-  box.set(cipher.getAuthTag(), NONCE_BYTES + plain.length);
-  return box;
+
+  /** Where the sealed bytes will lie; returns where they end. */
+  #lineUp({ text1, text2, seeds, closed }: BoxedContent): number {
+    const closedBytes = closed?.length ?? 0;
+    const from = NONCE_BYTES + LENGTHS_BYTES;
+    const tagAt = from + text1.length + text2.length + seeds.length + closedBytes;
+    if (tagAt + TAG_BYTES > this.#box.length) {
+      this.#box = new Uint8Array(2 * (tagAt + TAG_BYTES));
+      this.#view = new DataView(this.#box.buffer);
+    }
+    this.#view.setUint32(NONCE_BYTES, text1.length);
+    this.#view.setUint32(NONCE_BYTES + 4, text2.length);
+    this.#view.setUint32(NONCE_BYTES + 8, seeds.length);
+    this.#view.setUint32(NONCE_BYTES + 12, closedBytes);
+    this.#box.set(text1, from);
+    this.#box.set(text2, from + text1.length);
+    this.#box.set(seeds, from + text1.length + text2.length);
+    if (closed !== undefined) this.#box.set(closed, tagAt - closedBytes);
+    return tagAt;
+  }
+
+  #boundTo({ tenant, eventId }: BoxPlace): Uint8Array {
+    if (tenant !== this.#tenant) {
+      this.#bound = boundTo({ tenant, eventId });
+      this.#tenant = tenant;
+    }
+    this.#bound.set(eventId, 0);
+    return this.#bound;
+  }
 }
 
 /** Undefined for a box that was altered, or was made for another place or with another key. */

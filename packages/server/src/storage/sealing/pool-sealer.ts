@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { eventIdBytes, KINDS } from '@tallystick/evidence';
 import type { PooledDraft } from '../pool/append-message.ts';
-import { Nonces, sealBox } from './boxes.ts';
+import { BoxMaker, Nonces } from './boxes.ts';
 
 /** A key for new content. */
 export interface ContentKey {
@@ -25,6 +25,7 @@ export interface MissingKey {
 }
 
 export type SealedContent =
+  /** The box lies in memory that is used for the next one: copy what is kept. */
   | { readonly keyId: string; readonly box: Uint8Array }
   /** The pool must not be stored. */
   | { readonly missing: MissingKey };
@@ -51,6 +52,7 @@ const HELD_MAX = 100_000;
 export class PoolSealer {
   /** By bits of the classifications. */
   readonly #sealed: number;
+  readonly #boxes = new BoxMaker();
   /** The keys that take new content. */
   readonly #current = new Map<TenantId, Map<number, HeldKey>>();
   /** All keys with what is left of their blocks, by id: one that is confirmed again goes on where it was. */
@@ -72,7 +74,7 @@ export class PoolSealer {
     if (held === undefined) return { missing: { tenant, month } };
     const content = { text1: texts[0], text2: texts[1], seeds, closed: undefined };
     const place = { tenant, eventId: eventIdBytes(eventId) };
-    return { keyId: held.keyId, box: sealBox(content, place, held.key, held.nonces) };
+    return { keyId: held.keyId, box: this.#boxes.make(content, place, held.key, held.nonces) };
   }
 
   /** Whether this process has a block of its nonces. */

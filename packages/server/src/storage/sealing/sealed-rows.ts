@@ -7,7 +7,7 @@ import type { Classification } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
 import { CLASSIFICATIONS, classificationIn } from '../rows/classification-column.ts';
 import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
-import { type BoxedContent, type Nonces, openBox, sealBox } from './boxes.ts';
+import { type BoxedContent, BoxMaker, type Nonces, openBox } from './boxes.ts';
 import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ const SEALED_FAULT = 'sealed_fault';
 
 /** Why the content of a row did not open, if it is sealed. */
 export function sealedFaultIn(row: Row): string | undefined {
-  if (row['key_id'] === null || row['key_id'] === undefined) return undefined;
+  if (!isSealed(row)) return undefined;
   const said = row[SEALED_FAULT];
   return typeof said === 'string' ? said : 'its content is sealed, and was not opened';
 }
@@ -86,19 +86,23 @@ export class SealedRows {
    * says why in `sealedFaultIn`. Throws UnknownRingKey.
    */
   open<R extends Row>(row: R): R {
-    const keyId = row['key_id'];
-    if (keyId === null || keyId === undefined) return row;
+    return isSealed(row) ? this.openOwn({ ...row }) : row;
+  }
+
+  /** The same of a row that nobody else has: it is changed itself, as a copy costs half as much as the opening. */
+  openOwn<R extends Row>(row: R): R {
+    if (!isSealed(row)) return row;
     try {
       const { text1, text2, seeds, closed } = this.#opened(
         row,
         readOr(() => textIn(row, 'key_id'), ''),
       );
-      return { ...row, key_id: null, text1, text2, seeds, closed: closed ?? null };
+      return Object.assign(row, { key_id: null, text1, text2, seeds, closed: closed ?? null });
     } catch (error) {
       const isFault =
         error instanceof UnusableKey && (this.#isVerifying || !(error instanceof UnknownRingKey));
-      if (isFault) return { ...row, text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message };
-      throw error;
+      if (!isFault) throw error;
+      return Object.assign(row, { text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message });
     }
   }
 
@@ -132,7 +136,7 @@ export class SealedRows {
     if (this.#ring === undefined) throw new UnusableKey('there is no keyring to seal with');
     const tenant = textIn(row, 'sealed_of');
     const key = this.#keyOf(this.#ring, tenant, textIn(row, 'key_id'), row);
-    return sealBox(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
+    return new BoxMaker().make(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
   }
 
   #opened(row: Row, keyId: string) {
@@ -174,6 +178,11 @@ export class SealedRows {
     this.#keys.set(name, key);
     return key;
   }
+}
+
+function isSealed(row: Row): boolean {
+  const keyId = row['key_id'];
+  return keyId !== null && keyId !== undefined;
 }
 
 function eventIdOf(row: Row): Uint8Array {

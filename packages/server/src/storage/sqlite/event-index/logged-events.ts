@@ -50,8 +50,8 @@ export class LoggedEvents {
 
   #opened(row: Record<string, unknown>): Record<string, unknown> {
     if (row['key_id'] === null) return row;
-    const { text1, text2, ...opened } = this.#sealed.open(row);
-    return { ...opened, text1: textIn(text1), text2: textIn(text2) };
+    const opened = this.#sealed.openOwn(row);
+    return Object.assign(opened, { text1: textIn(opened['text1']), text2: textIn(opened['text2']) });
   }
 
   #decidedBy(tenant: number, decision: number | undefined): string | undefined {
