@@ -41,6 +41,12 @@ export const WORK_TABLES = {
     rights: { Writer: ALL, Reader: READ, Projector: ALL },
     not: 'work that waits or was done; what it does to the log is in the log',
   },
+  lanes: {
+    of: 'Tenant',
+    only: 'PostgreSQL',
+    rights: { Writer: ALL, Reader: READ, Projector: ALL },
+    not: 'which jobs wait for somebody to open their lane',
+  },
   positions: {
     of: 'Tenant',
     only: 'PostgreSQL',

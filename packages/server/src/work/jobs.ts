@@ -1,18 +1,23 @@
 // Jobs: work that must survive the process that was asked for it. A job is stored before it is acknowledged, is claimed by
 // one holder at a time under a lease, and ends as done or as a dead letter. Every node sees all of them. The conformance
-// suite in storage/conformance checks that each backend keeps these promises. Lanes, delays and jobs that a change causes
-// are for deliveries, which are planned; rebuilds and verifications do without.
+// suite in storage/conformance checks that each backend keeps these promises.
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
+import type { Lane, LaneClosing, LaneNews, LaneOpening, LaneRef, Parking } from './lanes.ts';
 
 /** The kinds of jobs; each has one handler. */
 export type JobKind =
+  | 'Delivery'
+  | 'Drain'
   | 'Erasure'
+  | 'Gate'
   | 'HoldCount'
   | 'IndexEvent'
+  | 'Probe'
   | 'Purge'
   | 'Rebuild'
+  | 'Recovery'
   | 'Redaction'
   | 'Verification'
   | `Followed.${string}`;
@@ -26,6 +31,10 @@ export interface NewJob {
   readonly lane?: string | undefined;
   /** While a job of this kind with this key is not done, another one is refused. */
   readonly uniqueKey?: string | undefined;
+  /** Another one is refused for as long as this one is kept, also when it is done. */
+  readonly keepsKey?: true | undefined;
+  /** Of those in a lane that are due, the one with the lowest place comes first; undefined: 0. */
+  readonly place?: number | undefined;
   /** It is not claimed before this time has passed. */
   readonly dueInMs?: number | undefined;
   /** The input of the handler: JSON with ids and numbers only. */
@@ -57,7 +66,8 @@ export interface JobLimits {
   readonly doneMax?: number | undefined;
 }
 
-export type JobState = 'Later' | 'Waiting' | 'Held' | 'Done' | 'Dead';
+/** `Parked`: its lane is closed. */
+export type JobState = 'Later' | 'Waiting' | 'Parked' | 'Held' | 'Done' | 'Dead';
 
 export interface Job {
   readonly tenant: TenantId;
@@ -81,6 +91,12 @@ export interface Job {
   readonly lastFailedAtMs: number | undefined;
   /** When it was done. */
   readonly endedAtMs: number | undefined;
+  /** `Later`: when it is due. `Held`: the end of its lease. */
+  readonly wakeAtMs: number;
+  /** Among the dead letters, also while it is tried again. */
+  readonly isLetter: boolean;
+  /** When it is removed. */
+  readonly expiresAtMs: number | undefined;
 }
 
 export type Enqueued =
@@ -113,7 +129,14 @@ export interface Claim {
 
 export type ClaimRef = Pick<Job, 'tenant' | 'jobId'> & Pick<Claim, 'token'>;
 
-export type JobOutcome =
+/** All of it is saved in one commit, if the job is still held. */
+export type JobOutcome = JobEnd & {
+  /** Replaces what its handler has reported last; a job that is removed, or put off, has none. */
+  readonly progress?: string | undefined;
+  readonly lanes?: readonly LaneNews[] | undefined;
+};
+
+type JobEnd =
   | {
       readonly status: 'Done';
       readonly result?: string | undefined;
@@ -125,9 +148,14 @@ export type JobOutcome =
   /** It failed and is tried again. */
   | { readonly status: 'Failed'; readonly reason: string; readonly againInMs: number }
   /** It is tried again, and this attempt does not count. */
-  | { readonly status: 'PutOff' }
+  | { readonly status: 'PutOff'; readonly forMs?: number | undefined }
   /** Out of attempts: it is kept as a dead letter until an operator retries it or it expires. */
-  | { readonly status: 'Dead'; readonly reason: string };
+  | {
+      readonly status: 'Dead';
+      readonly reason: string;
+      /** How long it is kept; undefined: as long as dead letters are. */
+      readonly keepMs?: number | undefined;
+    };
 
 export interface Finished extends ClaimRef {
   readonly outcome: JobOutcome;
@@ -139,12 +167,22 @@ export interface ClaimRequest {
   /** The limit of held jobs in one lane, over all nodes. */
   readonly perLane: number;
   readonly leaseMs: number;
+  /** The limit of held jobs of one tenant, over all nodes; undefined: there is none. */
+  readonly perTenant?: number | undefined;
+  /** The limits of this claim for single lanes, by `laneKey`; no other limit is raised by it. */
+  readonly laneMax?: ReadonlyMap<string, number> | undefined;
+  /** Undefined: jobs of a closed lane wait for ever. */
+  readonly parking?: Parking | undefined;
 }
 
 /** Selects dead letters: those that wait, and those that are being retried. */
 export interface LetterStates {
   readonly isWaiting: boolean;
   readonly isRetried: boolean;
+  /** Undefined: of all kinds. */
+  readonly kinds?: readonly JobKind[] | undefined;
+  /** Undefined: of all lanes. */
+  readonly lane?: string | undefined;
 }
 
 export type Retried =
@@ -157,7 +195,24 @@ export type Retried =
 export interface TenantJobs {
   /** Resolves when it is durable. */
   enqueue(job: Omit<NewJob, 'tenant'>, limits?: JobLimits): Promise<Enqueued>;
+  /** All in one commit; returns how many of them are new. One with a key that was kept, and that became a dead letter, is not. */
+  enqueueAll(jobs: readonly Omit<NewJob, 'tenant'>[]): Promise<number>;
   find(jobId: string): Promise<Job | undefined>;
+  /** While a job of the kind with this key is not done, or keeps its key. */
+  findUnique(kind: JobKind, uniqueKey: string): Promise<Job | undefined>;
+  /** By the order of their ids. */
+  jobsOfLane(
+    request: RowsRequest & LaneRef & { readonly states?: readonly JobState[] | undefined },
+  ): Promise<Job[]>;
+  jobCountOfLane(request: LaneRef & { readonly states?: readonly JobState[] | undefined }): Promise<number>;
+  /** In the order in which they are named. */
+  lanes(kind: JobKind, lanes: readonly string[]): Promise<Lane[]>;
+  /** Whether it was as the news expects. */
+  changeLane(lane: LaneRef, news: LaneOpening | LaneClosing): Promise<boolean>;
+  /** Removes a portion of the jobs of a lane that nobody holds, and the lane with the last one; true when there may be more. */
+  removeLane(lane: LaneRef): Promise<boolean>;
+  /** Begins again, with its first attempt, whatever became of it; undefined: there is none, or it is held. */
+  doAgain(jobId: string, once?: JobKey): Promise<Retried>;
   /** Unless it has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedJobKey | undefined>;
   letters(request: RowsRequest & LetterStates): Promise<Job[]>;
@@ -166,6 +221,8 @@ export interface TenantJobs {
   removeLetters(kind: JobKind, failedBeforeMs: number): Promise<number>;
   /** Retries a dead letter, and stores the idempotency key of the request with it. */
   retry(jobId: string, once?: JobKey): Promise<Retried>;
+  /** Retries a portion of the dead letters of these kinds, of one lane or of all; returns how many. */
+  retryAll(kinds: readonly JobKind[], lane: string | undefined, states: LetterStates): Promise<number>;
 }
 
 export interface WorkStore {

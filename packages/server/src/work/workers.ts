@@ -6,7 +6,8 @@ import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Claim, ClaimRef, Finished, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
+import type { Claim, ClaimRef, ClaimRequest, Finished, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
+import type { Parking } from './lanes.ts';
 
 /** Passed to a handler while it holds a job. */
 export interface Holding {
@@ -16,12 +17,22 @@ export interface Holding {
   readonly progress: (text: string) => void;
 }
 
+/** What this process may claim at the moment. */
+export interface ClaimLimits extends Pick<ClaimRequest, 'perTenant' | 'laneMax'> {
+  /** When more may be claimed; undefined: when something else happens. */
+  readonly moreInMs?: number | undefined;
+}
+
 export interface KindOfWork {
   readonly kind: JobKind;
   /** The limit of concurrent jobs in this process. */
   readonly atOnce: number;
   /** The limit of concurrent jobs in one lane, over all nodes. */
   readonly perLane: number;
+  /** Asked before each claim. */
+  limits?(): ClaimLimits;
+  /** What becomes of jobs whose lane is closed; undefined: they wait. */
+  readonly parking?: Parking;
   /** Throws where it has failed: see `attemptsMax`. */
   handle(job: Job, holding: Holding): Promise<JobOutcome>;
   readonly attemptsMax: number;
@@ -109,6 +120,8 @@ class Worker implements AsyncDisposable {
   #keeper: Loop | undefined;
   #renewedNs = 0;
   #isStopping = false;
+  #isToWake = false;
+  readonly #stopped = new AbortController();
 
   constructor(kind: KindOfWork, parts: WorkerParts) {
     this.#kind = kind;
@@ -142,6 +155,7 @@ class Worker implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
+    this.#stopped.abort();
     await this.#loop?.[Symbol.asyncDispose]();
     for (const { stop } of this.#running) stop.abort();
     await Promise.all(this.#underWay);
@@ -150,13 +164,25 @@ class Worker implements AsyncDisposable {
   }
 
   async #claim(): Promise<'more' | undefined> {
-    const { kind, atOnce, perLane } = this.#kind;
+    const { kind, atOnce, perLane, parking } = this.#kind;
     const max = atOnce - this.#running.size;
     if (max <= 0 || this.#isStopping) return undefined;
+    const { perTenant, laneMax, moreInMs } = this.#kind.limits?.() ?? {};
     const sinceNs = this.#parts.clock.monotonicNs();
-    const claims = await this.#parts.store.claim({ kind, max, perLane, leaseMs: this.#leaseMs });
+    const request = { kind, max, perLane, leaseMs: this.#leaseMs, perTenant, laneMax, parking };
+    const claims = await this.#parts.store.claim(request);
     for (const claim of claims) this.#begin(claim, sinceNs);
+    if (moreInMs !== undefined) this.#wakeIn(moreInMs);
     return claims.length === max ? 'more' : undefined;
+  }
+
+  #wakeIn(ms: number): void {
+    if (this.#isToWake) return;
+    this.#isToWake = true;
+    void wait(this.#parts.clock, Math.max(1, Math.ceil(ms)), this.#stopped.signal).finally(() => {
+      this.#isToWake = false;
+      this.#loop?.wake();
+    });
   }
 
   #begin({ job, token }: Claim, sinceNs: number): void {

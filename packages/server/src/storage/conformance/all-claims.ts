@@ -3,6 +3,7 @@
 import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';
 import { holdClaims } from './holds.ts';
+import { laneClaims } from './lanes.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
@@ -47,6 +48,7 @@ export const ALL_CLAIMS = [
   holdClaims,
   workClaims,
   workTurnClaims,
+  laneClaims,
   followClaims,
   causedJobClaims,
   violationClaims,

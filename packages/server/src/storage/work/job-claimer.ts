@@ -2,14 +2,21 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Claim, ClaimRequest, Job } from '../../work/jobs.ts';
+import { laneKey } from '../../work/lanes.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, tokenIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
+import { parkJobs } from './lane-tables.ts';
 import { splitFairly } from './split-fairly.ts';
 
 /** Above it all turns begin from the first name again, which is unfair to nobody for long. */
 const TURNS_MAX = 10_000;
+
+interface Claiming extends ClaimRequest {
+  /** What is left of `laneMax`: a lane may have several turns in one claim. */
+  readonly laneLeft: Map<string, number>;
+}
 
 export class JobClaimer<S> {
   readonly #database: JobDatabase<S>;
@@ -22,7 +29,8 @@ export class JobClaimer<S> {
     this.#statements = database.statements;
   }
 
-  async claim(request: ClaimRequest): Promise<Claim[]> {
+  async claim(asked: ClaimRequest): Promise<Claim[]> {
+    const request: Claiming = { ...asked, laneLeft: new Map(asked.laneMax) };
     const { kind } = request;
     const claims: Claim[] = [];
     const takeOf = async (transaction: JobTransaction<S>, tenant: TenantId, max: number) => {
@@ -50,12 +58,9 @@ export class JobClaimer<S> {
     return claims;
   }
 
-  async #takeOfTenant(
-    transaction: JobTransaction<S>,
-    tenant: TenantId,
-    request: ClaimRequest,
-  ): Promise<Claim[]> {
-    const { kind, max } = request;
+  async #takeOfTenant(transaction: JobTransaction<S>, tenant: TenantId, request: Claiming): Promise<Claim[]> {
+    const { kind } = request;
+    const max = Math.min(request.max, await this.#freeOf(transaction, tenant, request));
     const turn = `${kind}\n${tenant}`;
     const lanes = { transaction, statement: this.#statements.lanesInTurn, of: [kind, tenant], unnamed: true };
     const claims: Claim[] = [];
@@ -74,6 +79,16 @@ export class JobClaimer<S> {
     return claims;
   }
 
+  async #freeOf(
+    transaction: JobTransaction<S>,
+    tenant: TenantId,
+    { kind, perTenant }: ClaimRequest,
+  ): Promise<number> {
+    if (perTenant === undefined) return Infinity;
+    const [held] = await transaction.query(this.#statements.heldOfTenant, [kind, tenant]);
+    return perTenant - numberOf(held, 'count');
+  }
+
   #remember(turn: string, last: string): void {
     if (this.#lastTurns.size >= TURNS_MAX) this.#lastTurns.clear();
     this.#lastTurns.set(turn, last);
@@ -82,17 +97,25 @@ export class JobClaimer<S> {
   async #takeOfLane(
     transaction: JobTransaction<S>,
     { tenant, lane }: Pick<Job, 'tenant' | 'lane'>,
-    { kind, max, perLane, leaseMs }: ClaimRequest,
+    { kind, max, perLane, laneLeft, leaseMs, parking }: Claiming,
   ): Promise<Claim[]> {
-    const { lockLane, heldCount, take } = this.#statements;
+    const most = Math.min(max, laneLeft.get(laneKey(tenant, lane)) ?? max);
+    if (most <= 0) return [];
+    const { lockLane, laneToClaim, take } = this.#statements;
     if (lockLane !== undefined) {
       const [lock] = await transaction.query(lockLane, [kind, tenant, lane]);
       if (lock?.['is_mine'] !== true) return [];
     }
-    const [held] = await transaction.query(heldCount, [kind, tenant, lane]);
-    const free = Math.min(max, perLane - numberOf(held, 'count'));
+    const [found] = await transaction.query(laneToClaim, [tenant, kind, lane]);
+    const state = textIn(found!, 'state');
+    if (state === 'Closed') await parkJobs(transaction, this.#statements, { tenant, kind, lane }, parking);
+    if (state !== 'Open') return [];
+    const free = Math.min(most, perLane - numberOf(found, 'count'));
     if (free <= 0) return [];
     const rows = await transaction.query(take, [kind, tenant, lane, free, leaseMs]);
+    const key = laneKey(tenant, lane);
+    const left = laneLeft.get(key);
+    if (left !== undefined) laneLeft.set(key, left - rows.length);
     return rows
       .map((row) => ({ job: jobIn(row), token: tokenIn(row) }))
       .sort((a, b) => compared(a.job, b.job));

@@ -24,6 +24,9 @@ export function jobIn(row: Row): Job {
     firstFailedAtMs: numberOrNone(row, 'first_failed_ms'),
     lastFailedAtMs: numberOrNone(row, 'last_failed_ms'),
     endedAtMs: numberOrNone(row, 'ended_ms'),
+    wakeAtMs: numberOf(row, 'wake_ms'),
+    isLetter: numberOf(row, 'is_letter') === 1,
+    expiresAtMs: numberOrNone(row, 'expires_ms'),
   };
 }
 

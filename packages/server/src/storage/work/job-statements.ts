@@ -2,6 +2,7 @@
 // leases do not depend on the clocks of nodes. Statements that change several rows run in the order of their keys, so
 // that nodes do not deadlock.
 
+import { laneStatements } from './lane-statements.ts';
 import { violationStatements } from './violation-statements.ts';
 
 /** The differences between backends. */
@@ -22,7 +23,7 @@ export interface Dialect<S> {
 }
 
 const JOB = `tenant_id, job_id, kind, lane, body, state, attempts, progress, result, reason, created_ms, started_ms,
-  first_failed_ms, last_failed_ms, ended_ms, token`;
+  first_failed_ms, last_failed_ms, ended_ms, wake_ms, is_letter, expires_ms, token`;
 const KEY = 'operation, key, fingerprint, classification, key_expires_ms, answer';
 
 /** Tenants or lanes with waiting jobs, in order after a given one: one index lookup each. */
@@ -41,31 +42,34 @@ export function jobStatements<S>(dialect: Dialect<S>) {
     ...reading(dialect),
     ...claiming(dialect),
     ...ending(dialect),
+    ...laneStatements({ ...dialect, job: JOB }),
     ...violationStatements(dialect),
   };
 }
 
 export type JobStatements<S> = ReturnType<typeof jobStatements<S>>;
 
+/** The condition of the index jobs_unique. */
+const KEEPS_KEY = "unique_key IS NOT NULL AND (state <> 'Done' OR keeps_key = 1)";
 const OF_ONE = 'tenant_id = $1 AND job_id = $2';
 
 function enqueueing<S>({ now, prepare }: Dialect<S>) {
   return {
     add: prepare(
-      `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, body, ${KEY}, state, attempts, reason,
+      `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, keeps_key, place, body, ${KEY}, state, attempts, reason,
          is_letter, created_ms, wake_ms, first_failed_ms, last_failed_ms, expires_ms)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
-         ${now}, ${now} + $17, ${now} + $18, ${now} + $18, ${now} + $19)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+         ${now}, ${now} + $19, ${now} + $20, ${now} + $20, ${now} + $21)
        ON CONFLICT DO NOTHING RETURNING ${JOB}`,
     ),
     inTheWay: prepare(
       `SELECT ${JOB}, ${KEY} FROM jobs WHERE tenant_id = $1 AND (job_id = $2
-         OR (operation = $3 AND key = $4) OR (kind = $5 AND unique_key = $6 AND state <> 'Done'))`,
+         OR (operation = $3 AND key = $4) OR (kind = $5 AND unique_key = $6 AND ${KEEPS_KEY}))`,
     ),
     failAgain: prepare(
       `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, attempts = attempts + $5,
          last_failed_ms = ${now}, expires_ms = ${now} + $6
-       WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND state <> 'Done' RETURNING ${JOB}`,
+       WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY} RETURNING ${JOB}`,
     ),
     forgetKey: prepare(
       `UPDATE jobs SET operation = NULL, key = NULL WHERE tenant_id = $1 AND operation = $2 AND key = $3
@@ -84,25 +88,32 @@ function enqueueing<S>({ now, prepare }: Dialect<S>) {
   };
 }
 
-function reading<S>({ now, prepare }: Dialect<S>) {
+function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
   // $2: dead letters that wait, $3: those that are being retried.
   const letters = `FROM jobs WHERE tenant_id = $1 AND is_letter = 1
-    AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))`;
+    AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))
+    AND ${oneOf('kind', '$4')} AND (CAST($5 AS text) IS NULL OR lane = $5)`;
+  const again = `state = 'Waiting', attempts = 0, is_retry = 0, result = NULL, ended_ms = NULL, expires_ms = NULL, wake_ms = ${now}`;
   return {
     find: prepare(`SELECT ${JOB} FROM jobs WHERE ${OF_ONE}`),
     usedKey: prepare(
       `SELECT ${JOB}, ${KEY} FROM jobs WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND key_expires_ms > $4`,
     ),
-    lettersBefore: prepare(`SELECT ${JOB} ${letters} AND job_id < $4 ORDER BY job_id DESC LIMIT $5`),
-    lettersAfter: prepare(`SELECT ${JOB} ${letters} AND job_id > $4 ORDER BY job_id LIMIT $5`),
+    lettersBefore: prepare(`SELECT ${JOB} ${letters} AND job_id < $6 ORDER BY job_id DESC LIMIT $7`),
+    lettersAfter: prepare(`SELECT ${JOB} ${letters} AND job_id > $6 ORDER BY job_id LIMIT $7`),
     letterCount: prepare(`SELECT count(*) AS count ${letters}`),
     letterCountOfAll: prepare('SELECT count(*) AS count FROM jobs WHERE is_letter = 1'),
     removeLetters: prepare(
       `DELETE FROM jobs WHERE tenant_id = $1 AND is_letter = 1 AND kind = $2 AND state = 'Dead' AND last_failed_ms < $3`,
     ),
-    retry: prepare(
-      `UPDATE jobs SET state = 'Waiting', attempts = 0, expires_ms = NULL, wake_ms = ${now}
-       WHERE ${OF_ONE} AND state = 'Dead'`,
+    retry: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state = 'Dead'`),
+    retryAll: prepare(
+      `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND state = 'Dead' AND job_id IN (
+         SELECT job_id ${letters} LIMIT $6)`,
+    ),
+    doAgain: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state <> 'Held'`),
+    findUnique: prepare(
+      `SELECT ${JOB} FROM jobs WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY}`,
     ),
     setKey: prepare(
       `UPDATE jobs SET operation = $3, key = $4, fingerprint = $5, classification = $6, key_expires_ms = $7, answer = $8
@@ -113,6 +124,9 @@ function reading<S>({ now, prepare }: Dialect<S>) {
 
 function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) {
   const isDue = `state IN ('Later', 'Held') AND wake_ms <= ${now}`;
+  const nextOf = (isRetry: number) => `SELECT job_id, place, wake_ms, is_retry FROM jobs
+    WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND is_retry = ${isRetry} AND state = 'Waiting'
+    ORDER BY place, wake_ms, job_id LIMIT $4${skipLocked}`;
   return {
     due: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isDue} ORDER BY wake_ms LIMIT $1`),
     wake: prepare(`UPDATE jobs SET state = 'Waiting' WHERE ${OF_ONE} AND ${isDue}`),
@@ -122,14 +136,14 @@ function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) 
     ),
     lanesInTurn: prepare(inTurn('lane', 'kind = $1 AND tenant_id = $2', 3)),
     lockLane: lockLane === undefined ? undefined : prepare(lockLane),
-    heldCount: prepare(
-      `SELECT count(*) AS count FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Held'`,
-    ),
+    // Half of what it takes are jobs that have failed before, if there are so many: none of the two kinds waits for the other.
     take: prepare(
       // Materialized: a plan that repeats this for every row would skip the rows that it has locked itself.
-      `WITH first AS MATERIALIZED (
-         SELECT job_id FROM jobs WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND state = 'Waiting'
-         ORDER BY wake_ms, job_id LIMIT $4${skipLocked})
+      `WITH again AS MATERIALIZED (${nextOf(1)}), fresh AS MATERIALIZED (${nextOf(0)}), first AS MATERIALIZED (
+         SELECT job_id FROM (
+           SELECT job_id, place, wake_ms, row_number() OVER (PARTITION BY is_retry ORDER BY place, wake_ms, job_id) AS turn
+           FROM (SELECT * FROM again UNION ALL SELECT * FROM fresh) AS next
+         ) AS turns ORDER BY turn, place, wake_ms, job_id LIMIT $4)
        UPDATE jobs SET state = 'Held', wake_ms = ${now} + $5, token = token + 1, attempts = attempts + 1,
          started_ms = ${orNow('started_ms')}
        WHERE tenant_id = $2 AND job_id IN (SELECT job_id FROM first)
@@ -145,7 +159,8 @@ function ending<S>({ now, orNow, prepare }: Dialect<S>) {
   return {
     renew: prepare(`UPDATE jobs SET wake_ms = ${now} + $4, progress = coalesce($5, progress) WHERE ${held}`),
     complete: prepare(
-      `UPDATE jobs SET state = 'Done', result = $4, is_letter = 0, ended_ms = ${now}, expires_ms = ${now} + $5
+      `UPDATE jobs SET state = 'Done', result = $4, is_letter = 0, ended_ms = ${now}, expires_ms = ${now} + $5,
+         progress = coalesce($6, progress)
        WHERE ${held}`,
     ),
     remove: prepare(`DELETE FROM jobs WHERE ${held} AND key IS NULL`),
@@ -154,14 +169,14 @@ function ending<S>({ now, orNow, prepare }: Dialect<S>) {
       `UPDATE jobs SET state = 'Done', is_letter = 0, ended_ms = ${now}, expires_ms = key_expires_ms WHERE ${held}`,
     ),
     putOff: prepare(
-      `UPDATE jobs SET state = 'Later', wake_ms = ${now}, attempts = attempts - 1 WHERE ${held}`,
+      `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, attempts = attempts - 1 WHERE ${held}`,
     ),
     fail: prepare(
-      `UPDATE jobs SET state = 'Later', wake_ms = ${now} + $4, reason = $5,
+      `UPDATE jobs SET state = 'Later', is_retry = 1, wake_ms = ${now} + $4, reason = $5, progress = coalesce($6, progress),
          first_failed_ms = ${orNow('first_failed_ms')}, last_failed_ms = ${now} WHERE ${held}`,
     ),
     bury: prepare(
-      `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, expires_ms = ${now} + $5,
+      `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, expires_ms = ${now} + $5, progress = coalesce($6, progress),
          first_failed_ms = ${orNow('first_failed_ms')}, last_failed_ms = ${now} WHERE ${held}`,
     ),
     over: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isOver} ORDER BY expires_ms LIMIT $1`),
@@ -173,68 +188,4 @@ function ending<S>({ now, orNow, prepare }: Dialect<S>) {
       'INSERT INTO positions (tenant_id, name, next_index) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
     ),
   };
-}
-
-/** The tables, without the types of columns. */
-export function jobTables(types: {
-  text: string;
-  number: string;
-  bytes: string;
-  end: string;
-}): readonly string[] {
-  const { text, number, bytes, end } = types;
-  return [
-    `CREATE TABLE jobs (
-      tenant_id       ${text} NOT NULL,
-      job_id          ${text} NOT NULL,
-      kind            ${text} NOT NULL,
-      lane            ${text} NOT NULL,
-      unique_key      ${text},
-      -- JSON: what the handler needs.
-      body            ${text} NOT NULL,
-      -- The idempotency key of the request that asked for it; null once it may be used again.
-      operation       ${text},
-      key             ${text},
-      fingerprint     ${bytes},
-      classification  ${text},
-      key_expires_ms  ${number},
-      -- The answer to that request.
-      answer          ${text},
-      -- 'Later' until wake_ms, 'Waiting', 'Held' until wake_ms, 'Done', 'Dead'.
-      state           ${text} NOT NULL,
-      -- Rises with every claim.
-      token           ${number} NOT NULL DEFAULT 0,
-      attempts        ${number} NOT NULL,
-      progress        ${text},
-      result          ${text},
-      reason          ${text},
-      -- 1: it is among the dead letters, also while it is tried again.
-      is_letter       ${number} NOT NULL,
-      created_ms      ${number} NOT NULL,
-      wake_ms         ${number} NOT NULL,
-      started_ms      ${number},
-      first_failed_ms ${number},
-      last_failed_ms  ${number},
-      ended_ms        ${number},
-      -- When it is removed.
-      expires_ms      ${number},
-      PRIMARY KEY (tenant_id, job_id)
-    )${end}`,
-    "CREATE UNIQUE INDEX jobs_unique ON jobs (tenant_id, kind, unique_key) WHERE unique_key IS NOT NULL AND state <> 'Done'",
-    'CREATE UNIQUE INDEX jobs_by_key ON jobs (tenant_id, operation, key) WHERE key IS NOT NULL',
-    "CREATE INDEX jobs_waiting ON jobs (kind, tenant_id, lane, wake_ms, job_id) WHERE state = 'Waiting'",
-    "CREATE INDEX jobs_held ON jobs (kind, tenant_id, lane) WHERE state = 'Held'",
-    "CREATE INDEX jobs_asleep ON jobs (wake_ms) WHERE state IN ('Later', 'Held')",
-    "CREATE INDEX jobs_done ON jobs (tenant_id, kind, job_id) WHERE state = 'Done'",
-    'CREATE INDEX jobs_letters ON jobs (tenant_id, job_id) WHERE is_letter = 1',
-    'CREATE INDEX jobs_over ON jobs (expires_ms) WHERE expires_ms IS NOT NULL',
-    `CREATE TABLE positions (
-      tenant_id  ${text} NOT NULL,
-      -- Of a follower.
-      name       ${text} NOT NULL,
-      -- The first index of the tenant's log that it has not taken.
-      next_index ${number} NOT NULL,
-      PRIMARY KEY (tenant_id, name)
-    )${end}`,
-  ];
 }

@@ -17,8 +17,10 @@ import type {
   NewJob,
   JobOutcome,
   Retried,
+  TenantJobs,
   UsedJobKey,
 } from '../../work/jobs.ts';
+import type { Lane, LaneClosing, LaneOpening, LaneRef } from '../../work/lanes.ts';
 import type { RowsRequest } from '../../paging.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
@@ -26,6 +28,7 @@ import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
 import { JobClaimer } from './job-claimer.ts';
+import { LaneTables } from './lane-tables.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
@@ -35,10 +38,12 @@ export class JobTables<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
   readonly #claimer: JobClaimer<S>;
+  readonly #lanes: LaneTables<S>;
 
   constructor(database: JobDatabase<S>) {
     this.#database = database;
     this.#statements = database.statements;
+    this.#lanes = new LaneTables(database);
     this.#claimer = new JobClaimer(database);
   }
 
@@ -60,6 +65,13 @@ export class JobTables<S> {
         if (error instanceof FullError) return { status: 'Full' };
         throw error;
       });
+  }
+
+  enqueueAll(tenant: TenantId, jobs: readonly Omit<NewJob, 'tenant'>[]): Promise<number> {
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      const all = await Promise.all(jobs.map((job) => this.add(transaction, { ...job, tenant })));
+      return all.filter(({ status }) => status === 'Enqueued').length;
+    });
   }
 
   /** Runs as part of a larger transaction. */
@@ -105,6 +117,11 @@ export class JobTables<S> {
     return row && jobIn(row);
   }
 
+  async findUnique(tenant: TenantId, kind: JobKind, uniqueKey: string): Promise<Job | undefined> {
+    const [row] = await this.#read(tenant, this.#statements.findUnique, [tenant, kind, uniqueKey]);
+    return row && jobIn(row);
+  }
+
   async usedKey(
     tenant: TenantId,
     operation: OperationName,
@@ -120,7 +137,7 @@ export class JobTables<S> {
     { way, beyond, limit, ...states }: RowsRequest & LetterStates,
   ): Promise<Job[]> {
     const { lettersBefore, lettersAfter } = this.#statements;
-    const asked = [tenant, ...numbersOf(states)];
+    const asked = [tenant, ...statesAsked(states)];
     const rows =
       way === 'Falling'
         ? await this.#read(tenant, lettersBefore, [...asked, beyond ?? LAST_ID, limit])
@@ -129,7 +146,7 @@ export class JobTables<S> {
   }
 
   async letterCount(tenant: TenantId, states: LetterStates): Promise<number> {
-    const [row] = await this.#read(tenant, this.#statements.letterCount, [tenant, ...numbersOf(states)]);
+    const [row] = await this.#read(tenant, this.#statements.letterCount, [tenant, ...statesAsked(states)]);
     return numberOf(row, 'count');
   }
 
@@ -146,22 +163,66 @@ export class JobTables<S> {
   }
 
   retry(tenant: TenantId, jobId: string, once?: JobKey): Promise<Retried> {
+    return this.#again(this.#statements.retry, tenant, jobId, once);
+  }
+
+  doAgain(tenant: TenantId, jobId: string, once?: JobKey): Promise<Retried> {
+    return this.#again(this.#statements.doAgain, tenant, jobId, once);
+  }
+
+  retryAll(
+    tenant: TenantId,
+    kinds: readonly JobKind[],
+    lane: string | undefined,
+    states: LetterStates,
+  ): Promise<number> {
+    return this.#database.inTransaction({ tenant }, (transaction) =>
+      transaction.change(this.#statements.retryAll, [
+        tenant,
+        ...statesAsked({ ...states, kinds, lane }),
+        PORTION,
+      ]),
+    );
+  }
+
+  #again(statement: S, tenant: TenantId, jobId: string, once: JobKey | undefined): Promise<Retried> {
     return this.#database.inTransaction({ tenant }, async (transaction) => {
-      const { usedKey, forgetKey, retry, setKey } = this.#statements;
+      const { usedKey, forgetKey, setKey } = this.#statements;
       if (once !== undefined) {
         const asked = [tenant, once.operation, once.key, once.expiresAtMs - LIMITS.idempotencyWindowMs];
         const [row] = await transaction.query(usedKey, asked);
         if (row !== undefined) return { status: 'KeyUsed', used: usedIn(row) };
         await transaction.change(forgetKey, asked);
       }
-      if ((await transaction.change(retry, [tenant, jobId])) === 0) return { status: 'Unknown' };
+      if ((await transaction.change(statement, [tenant, jobId])) === 0) return { status: 'Unknown' };
       if (once !== undefined) await transaction.change(setKey, [tenant, jobId, ...keyValues(once)]);
       return { status: 'Retried' };
     });
   }
 
+  jobsOfLane(tenant: TenantId, request: Parameters<TenantJobs['jobsOfLane']>[0]): Promise<Job[]> {
+    return this.#lanes.jobs(tenant, request);
+  }
+
+  jobCountOfLane(tenant: TenantId, request: Parameters<TenantJobs['jobCountOfLane']>[0]): Promise<number> {
+    return this.#lanes.jobCount(tenant, request);
+  }
+
+  lanes(tenant: TenantId, kind: JobKind, lanes: readonly string[]): Promise<Lane[]> {
+    return this.#lanes.find(tenant, kind, lanes);
+  }
+
+  changeLane(tenant: TenantId, lane: LaneRef, news: LaneOpening | LaneClosing): Promise<boolean> {
+    return this.#lanes.change(tenant, lane, news);
+  }
+
+  removeLane(tenant: TenantId, lane: LaneRef): Promise<boolean> {
+    return this.#lanes.remove(tenant, lane);
+  }
+
   async claim(request: ClaimRequest): Promise<Claim[]> {
     await this.#wake();
+    await this.#lanes.refill(request);
     return this.#claimer.claim(request);
   }
 
@@ -206,23 +267,28 @@ export class JobTables<S> {
         changed = await transaction.change(this.#statements.removeLater, held);
       if (changed > 0 && outcome.status === 'Done' && outcome.jobs !== undefined)
         for (const job of outcome.jobs) await this.add(transaction, job);
+      if (changed > 0)
+        for (const news of outcome.lanes ?? [])
+          for (const job of await this.#lanes.take(transaction, tenant, news))
+            await this.add(transaction, job);
       return changed;
     });
   }
 
   #ending(outcome: JobOutcome): [S, JobValue[]] {
     const { complete, remove, putOff, fail, bury } = this.#statements;
+    const { progress = null } = outcome;
     switch (outcome.status) {
       case 'Done':
         return outcome.keepMs === undefined
           ? [remove, []]
-          : [complete, [outcome.result ?? null, outcome.keepMs]];
+          : [complete, [outcome.result ?? null, outcome.keepMs, progress]];
       case 'PutOff':
-        return [putOff, []];
+        return [putOff, [outcome.forMs ?? 0]];
       case 'Failed':
-        return [fail, [outcome.againInMs, reasonText(outcome.reason)]];
+        return [fail, [outcome.againInMs, reasonText(outcome.reason), progress]];
       case 'Dead':
-        return [bury, [reasonText(outcome.reason), LIMITS.deadLetterLifetimeMs]];
+        return [bury, [reasonText(outcome.reason), outcome.keepMs ?? LIMITS.deadLetterLifetimeMs, progress]];
     }
   }
 
@@ -276,6 +342,8 @@ export function valuesOf({
   kind,
   lane = '',
   uniqueKey,
+  keepsKey,
+  place = 0,
   body,
   once,
   dueInMs = 0,
@@ -287,6 +355,8 @@ export function valuesOf({
     kind,
     lane,
     uniqueKey ?? null,
+    keepsKey === true ? 1 : 0,
+    place,
     body,
     ...keyValues(once),
     dead === undefined ? (dueInMs > 0 ? 'Later' : 'Waiting') : 'Dead',
@@ -310,6 +380,11 @@ function keyValues(once: JobKey | undefined): JobValue[] {
   return [operation, key, fingerprint, classification, expiresAtMs, answer];
 }
 
-function numbersOf({ isWaiting, isRetried }: LetterStates): number[] {
-  return [Number(isWaiting), Number(isRetried)];
+function statesAsked({ isWaiting, isRetried, kinds, lane }: LetterStates): JobValue[] {
+  return [
+    Number(isWaiting),
+    Number(isRetried),
+    kinds === undefined ? null : JSON.stringify(kinds),
+    lane ?? null,
+  ];
 }

@@ -31,6 +31,7 @@ const NOT_COPIED = [
   'index_manifests',
   'index_blocks',
   'jobs',
+  'lanes',
   'positions',
   'violations',
   'windows',

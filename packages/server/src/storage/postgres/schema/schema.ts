@@ -4,7 +4,7 @@
 // tenant. Rights are in rights.ts.
 
 import { LIMITS } from '@tallystick/contract';
-import { jobTables } from '../../work/job-statements.ts';
+import { jobTables, laneTables } from '../../work/job-schema.ts';
 import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, segmentTables, viewTables } from './index-tables.ts';
 import { keyTables } from './key-tables.ts';
@@ -324,4 +324,6 @@ export const MIGRATIONS: readonly Migration[] = [
   () => keyTables(TENANT),
   () => HOLD_NOTICES,
   () => VIOLATION_EVENTS,
+  // Lanes of jobs.
+  () => laneTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
 ];

@@ -8,7 +8,8 @@ import type { TenantId } from '@tallystick/contract';
 import { StartError } from '../../../start-error.ts';
 import type { NewJob } from '../../../work/jobs.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { jobStatements, type JobStatements, jobTables } from '../../work/job-statements.ts';
+import { jobTables, laneTables } from '../../work/job-schema.ts';
+import { jobStatements, type JobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
 import { valuesOf, valuesOfFailure } from '../../work/job-tables.ts';
 import { violationEvents, violationTables } from '../../work/violation-statements.ts';
@@ -29,6 +30,7 @@ const MIGRATIONS: readonly string[] = [
   TABLES.join(';\n'),
   violationTables({ text: 'TEXT', number: 'INTEGER', end: ' STRICT, WITHOUT ROWID' }).join(';\n'),
   violationEvents({ text: 'TEXT', eventId: "body ->> '$.eventId'", kept: 'VIRTUAL' }).join(';\n'),
+  laneTables({ text: 'TEXT', number: 'INTEGER', end: ' STRICT, WITHOUT ROWID' }).join(';\n'),
 ];
 
 const among = (column: string, list: string) => `${column} IN (SELECT value FROM json_each(${list}))`;

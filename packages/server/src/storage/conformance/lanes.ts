@@ -1,0 +1,336 @@
+// Claims about lanes: what closes and opens them, in which order their jobs come, and what is left of them.
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TenantId } from '@tallystick/contract';
+import { systemClock } from '../../runtime/clock.ts';
+import type { Claim, ClaimRequest, JobOutcome, NewJob } from '../../work/jobs.ts';
+import { laneKey, type LaneNews, type LaneRef } from '../../work/lanes.ts';
+import type { Storage } from '../storage.ts';
+import { type Claims, fingerprint, openWith } from './claims.ts';
+import { enqueue, idsOf, jobOf, refOf, WISH } from './work.ts';
+
+const DAY_MS = 86_400_000;
+const LANE: LaneRef = { kind: 'Verification', lane: 'one' };
+const OF_LANE = { lane: 'one' } as const;
+const PARKING = { waitMs: DAY_MS, letterMs: DAY_MS, reason: 'it has waited for too long' };
+const MANY: ClaimRequest = { ...WISH, max: 100, perLane: 100, parking: PARKING };
+const DONE: JobOutcome = { status: 'Done' };
+const KEPT: JobOutcome = { status: 'Done', keepMs: DAY_MS };
+const LETTERS = { isWaiting: true, isRetried: false };
+
+async function end(
+  { work }: Storage,
+  claim: Claim,
+  outcome: JobOutcome,
+  ...lanes: readonly LaneNews[]
+): Promise<boolean> {
+  const [isSaved] = await work.finish([{ ...refOf(claim), outcome: { ...outcome, lanes } }]);
+  return isSaved!;
+}
+
+async function add(storage: Storage, tenant: TenantId, count: number, lane = 'one'): Promise<string[]> {
+  const ids: string[] = [];
+  for (let i = 0; i < count; i++) ids.push(await enqueue(storage, tenant, { lane }));
+  return ids;
+}
+
+async function laneOf({ work }: Storage, tenant: TenantId) {
+  const [lane] = await work.forTenant(tenant).lanes(LANE.kind, [LANE.lane]);
+  return lane!;
+}
+
+/** Ends them all with these news. */
+async function tell(storage: Storage, tenant: TenantId, ...news: readonly LaneNews[]): Promise<void> {
+  const [id] = await add(storage, tenant, 1, 'teller');
+  const [claim] = (await storage.work.claim(MANY)).filter(({ job }) => job.jobId === id);
+  assert.ok(await end(storage, claim!, DONE, ...news));
+}
+
+const FAILS = (jobs: readonly NewJob[]): LaneNews => ({
+  ...LANE,
+  status: 'Fails',
+  failuresMax: 2,
+  note: 'Fails',
+  jobs,
+});
+
+export const laneClaims: Claims = {
+  'jobs of a closed lane are not claimed; they come when it is opened, the oldest first': async (place) => {
+    const ids: string[] = [];
+    {
+      await using storage = await openWith(place, 'acme', 'other');
+      const jobs = storage.work.forTenant('acme');
+      assert.deepEqual(await laneOf(storage, 'acme'), {
+        isOpen: true,
+        failures: 0,
+        sinceMs: undefined,
+        note: undefined,
+      });
+      ids.push(...(await add(storage, 'acme', 3)));
+      assert.equal(await jobs.changeLane(LANE, { status: 'Closes', note: 'n' }), true);
+      await add(storage, 'other', 1);
+      const claims = await storage.work.claim(MANY);
+      assert.deepEqual(
+        claims.map(({ job }) => job.tenant),
+        ['other'],
+      );
+      assert.ok(await end(storage, claims[0]!, DONE));
+      ids.push(...(await add(storage, 'acme', 2)));
+      assert.deepEqual(await storage.work.claim(MANY), []);
+      const states = (await Promise.all(ids.map((id) => jobs.find(id)))).map((job) => job?.state);
+      assert.deepEqual(states, ['Parked', 'Parked', 'Parked', 'Parked', 'Parked']);
+    }
+    await using storage = await place.open();
+    const jobs = storage.work.forTenant('acme');
+    const closed = await laneOf(storage, 'acme');
+    assert.deepEqual([closed.isOpen, closed.note], [false, 'n']);
+    assert.ok(Math.abs(closed.sinceMs! - systemClock.now()) < 60_000);
+    assert.equal(await storage.work.forTenant('other').changeLane(LANE, { status: 'Opens' }), false);
+    assert.deepEqual(await storage.work.claim(MANY), []);
+    assert.equal(await jobs.changeLane(LANE, { status: 'Opens', ifNote: 'other' }), false);
+    assert.equal(await jobs.changeLane(LANE, { status: 'Opens', ifNote: 'n' }), true);
+    assert.equal(await jobs.changeLane(LANE, { status: 'Opens' }), false);
+    assert.deepEqual(idsOf(await storage.work.claim(MANY)), ids);
+    assert.equal((await laneOf(storage, 'acme')).note, undefined);
+  },
+
+  'a lane is closed once, with the jobs that this causes, when so many fail in a row': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    await add(storage, 'acme', 6);
+    const claims = await storage.work.claim(MANY);
+    const probe = { ...jobOf({ lane: 'probes' }), tenant: 'acme' };
+    const again: JobOutcome = { status: 'Failed', reason: 'r', againInMs: DAY_MS };
+    const works: LaneNews = { ...LANE, status: 'Works' };
+    await end(storage, claims[0]!, again, FAILS([probe]));
+    assert.equal((await laneOf(storage, 'acme')).failures, 1);
+    await end(storage, claims[1]!, DONE, works);
+    assert.equal((await laneOf(storage, 'acme')).failures, 0);
+    await end(storage, claims[2]!, again, FAILS([probe]));
+    assert.deepEqual(await storage.work.claim(MANY), [], 'it is not closed yet');
+    await end(storage, claims[3]!, again, FAILS([probe]));
+    assert.deepEqual(idsOf(await storage.work.claim(MANY)), [probe.jobId]);
+    const closed = await laneOf(storage, 'acme');
+    assert.deepEqual([closed.isOpen, closed.failures, closed.note], [false, 2, 'Fails']);
+    // One that was under way says nothing new.
+    await end(storage, claims[4]!, again, FAILS([{ ...probe, jobId: jobOf().jobId }]));
+    await end(storage, claims[5]!, DONE, works);
+    assert.deepEqual(await laneOf(storage, 'acme'), closed);
+    assert.deepEqual(await storage.work.claim(MANY), []);
+    await tell(storage, 'acme', { ...LANE, status: 'Closes', note: 'late', ifOpen: true });
+    assert.equal((await laneOf(storage, 'acme')).note, 'Fails');
+    await tell(storage, 'acme', { ...LANE, status: 'Closes', note: 'Gone', ifNote: 'Fails' });
+    assert.equal((await laneOf(storage, 'acme')).note, 'Gone');
+    await tell(storage, 'acme', { ...LANE, status: 'Opens', ifNote: 'Fails' });
+    assert.equal((await laneOf(storage, 'acme')).isOpen, false);
+    await tell(storage, 'acme', { ...LANE, status: 'Opens' });
+    assert.deepEqual([(await laneOf(storage, 'acme')).isOpen, closed.failures], [true, 2]);
+  },
+
+  'a holder that has lost its job says nothing about a lane': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    await add(storage, 'acme', 1);
+    const [first] = await storage.work.claim({ ...MANY, leaseMs: 50 });
+    await sleep(100);
+    const [second] = await storage.work.claim(MANY);
+    assert.equal(await end(storage, first!, DONE, { ...LANE, status: 'Closes', note: 'n' }), false);
+    assert.equal((await laneOf(storage, 'acme')).isOpen, true);
+    assert.equal(await end(storage, second!, DONE, { ...LANE, status: 'Closes', note: 'n' }), true);
+    assert.equal((await laneOf(storage, 'acme')).isOpen, false);
+  },
+
+  'in a lane that rests its first job is the next one, however often it fails': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    for (const placed of [5, 3, 4]) await enqueue(storage, 'acme', { ...OF_LANE, place: placed });
+    const one = { ...MANY, max: 1, perLane: 1 };
+    const rest: LaneNews = { ...LANE, status: 'Rests', forMs: 150 };
+    const order: (number | undefined)[] = [];
+    const bodies = new Map<string, number>();
+    for (let turn = 0; turn < 2; turn++) {
+      const [claim] = await storage.work.claim(one);
+      bodies.set(claim!.job.jobId, turn);
+      assert.ok(await end(storage, claim!, { status: 'Failed', reason: 'r', againInMs: 0 }, rest));
+      assert.deepEqual(await storage.work.claim(one), []);
+      await sleep(200);
+    }
+    assert.equal(bodies.size, 1, 'it was the same job twice');
+    for (let turn = 0; turn < 3; turn++) {
+      const [claim] = await storage.work.claim(one);
+      order.push(bodies.get(claim!.job.jobId));
+      assert.ok(await end(storage, claim!, DONE));
+    }
+    assert.deepEqual(order, [1, undefined, undefined]);
+  },
+
+  'of a lane the lowest place comes first, and those that have failed wait for no more than the others':
+    async (place) => {
+      await using storage = await openWith(place, 'acme');
+      const failed = await add(storage, 'acme', 4);
+      for (const claim of await storage.work.claim(MANY))
+        await end(storage, claim, { status: 'Failed', reason: 'r', againInMs: 0 });
+      const fresh = await add(storage, 'acme', 4);
+      const some = idsOf(await storage.work.claim({ ...MANY, max: 4 }));
+      assert.deepEqual([some.filter((id) => failed.includes(id)).length, some.length], [2, 4]);
+      const rest = idsOf(await storage.work.claim(MANY));
+      assert.deepEqual([...some, ...rest].toSorted(), [...failed, ...fresh].toSorted());
+      const places = [30, 10, 20];
+      const ids: string[] = [];
+      for (const placed of places) ids.push(await enqueue(storage, 'acme', { lane: 'two', place: placed }));
+      const order: string[] = [];
+      for (const _ of places) order.push(...idsOf(await storage.work.claim({ ...MANY, max: 1 })));
+      assert.deepEqual(order, [ids[1], ids[2], ids[0]]);
+    },
+
+  'a claim takes no more of a tenant, and of a lane, than it may': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    for (const lane of ['one', 'two', 'three']) await add(storage, 'acme', 5, lane);
+    await add(storage, 'other', 5);
+    const laneMax = new Map([
+      [laneKey('acme', 'one'), 1],
+      [laneKey('acme', 'two'), 0],
+    ]);
+    const claims = await storage.work.claim({ ...MANY, perTenant: 4, laneMax });
+    const of = (tenant: TenantId, lane: string) =>
+      claims.filter(({ job }) => job.tenant === tenant && job.lane === lane).length;
+    assert.deepEqual(
+      [of('acme', 'one'), of('acme', 'two'), of('acme', 'three'), of('other', 'one')],
+      [1, 0, 3, 4],
+    );
+    assert.deepEqual(await storage.work.claim({ ...MANY, perTenant: 4 }), []);
+    const none = new Map([[laneKey('other', 'one'), 0]]);
+    const [more, ...others] = await storage.work.claim({ ...MANY, perTenant: 5, laneMax: none });
+    assert.deepEqual([more?.job.tenant, others], ['acme', []]);
+  },
+
+  'what waits in a closed lane for too long becomes a dead letter': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    await jobs.changeLane(LANE, { status: 'Closes', note: 'n' });
+    const [id] = await add(storage, 'acme', 1);
+    await storage.work.claim({ ...MANY, parking: { ...PARKING, waitMs: 50 } });
+    await sleep(100);
+    await storage.work.claim(MANY);
+    const letter = await jobs.find(id!);
+    assert.deepEqual([letter?.state, letter?.isLetter, letter?.reason], ['Dead', true, PARKING.reason]);
+    assert.ok(letter!.expiresAtMs! > systemClock.now() + DAY_MS / 2);
+    // Retried while it is closed, it waits again.
+    assert.deepEqual(await jobs.retry(id!), { status: 'Retried' });
+    assert.deepEqual(await storage.work.claim(MANY), []);
+    await jobs.changeLane(LANE, { status: 'Opens' });
+    assert.deepEqual(idsOf(await storage.work.claim(MANY)), [id]);
+  },
+
+  'a key that is kept is taken for as long as the job is': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const jobs = storage.work.forTenant('acme');
+    const keyed = { ...OF_LANE, uniqueKey: 'k', keepsKey: true } as const;
+    const first = jobOf(keyed);
+    const all = [first, jobOf(keyed), jobOf({ ...keyed, uniqueKey: 'l' })];
+    assert.equal(await jobs.enqueueAll(all), 2);
+    assert.equal(await storage.work.forTenant('other').enqueueAll([jobOf(keyed)]), 1);
+    const claims = await storage.work.claim(MANY);
+    for (const claim of claims) assert.ok(await end(storage, claim, KEPT));
+    assert.equal(await jobs.enqueueAll([jobOf(keyed)]), 0);
+    const found = await jobs.findUnique('Verification', 'k');
+    assert.deepEqual([found?.jobId, found?.state], [first.jobId, 'Done']);
+    assert.equal(await jobs.findUnique('Rebuild', 'k'), undefined);
+    assert.equal(await jobs.findUnique('Verification', 'm'), undefined);
+  },
+
+  'whatever became of a job, it can begin again, once for an idempotency key': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    const [done, dead, later] = await add(storage, 'acme', 3);
+    for (const claim of await storage.work.claim(MANY)) {
+      const { jobId } = claim.job;
+      assert.deepEqual(await jobs.doAgain(jobId), { status: 'Unknown' }, 'it is held');
+      const reason = 'r';
+      if (jobId === done) await end(storage, claim, { ...KEPT, result: '1' });
+      else if (jobId === dead) await end(storage, claim, { status: 'Dead', reason, keepMs: 1000 });
+      else await end(storage, claim, { status: 'Failed', reason, againInMs: DAY_MS });
+    }
+    const dying = await jobs.find(dead!);
+    assert.ok(dying!.expiresAtMs! - systemClock.now() < 60_000);
+    const once = {
+      operation: 'streams.verify',
+      key: 'k',
+      fingerprint: fingerprint(1),
+      classification: 'Public',
+      expiresAtMs: systemClock.now() + DAY_MS,
+      answer: '{}',
+    } as const;
+    assert.deepEqual(await jobs.doAgain(done!, once), { status: 'Retried' });
+    assert.equal((await jobs.doAgain(later!, once)).status, 'KeyUsed');
+    assert.deepEqual(await jobs.doAgain(dead!), { status: 'Retried' });
+    assert.deepEqual(await jobs.doAgain(later!), { status: 'Retried' });
+    assert.deepEqual(await jobs.doAgain('none'), { status: 'Unknown' });
+    const claims = await storage.work.claim(MANY);
+    assert.deepEqual(idsOf(claims).toSorted(), [done, dead, later].toSorted());
+    for (const { job } of claims)
+      assert.deepEqual([job.attempts, job.result, job.expiresAtMs], [1, undefined, undefined]);
+  },
+
+  'the jobs of a lane are listed by state, and dead ones retried together': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const jobs = storage.work.forTenant('acme');
+    const ids = await add(storage, 'acme', 4);
+    const [elsewhere] = await add(storage, 'acme', 1, 'two');
+    await add(storage, 'other', 1);
+    const progress = '{"attempts":[1]}';
+    for (const claim of await storage.work.claim(MANY))
+      if (claim.job.jobId !== ids[3])
+        await storage.work.finish([{ ...refOf(claim), outcome: { status: 'Dead', reason: 'r', progress } }]);
+    const asked = { ...LANE, way: 'Falling', beyond: undefined, limit: 2 } as const;
+    const page = await jobs.jobsOfLane(asked);
+    assert.deepEqual(
+      page.map(({ jobId }) => jobId),
+      [ids[3], ids[2]],
+    );
+    assert.deepEqual(
+      page.map((job) => job.progress),
+      [undefined, progress],
+    );
+    const next = await jobs.jobsOfLane({ ...asked, beyond: ids[2] });
+    assert.deepEqual(
+      next.map(({ jobId }) => jobId),
+      [ids[1], ids[0]],
+    );
+    const back = await jobs.jobsOfLane({ ...asked, way: 'Rising', beyond: ids[1], states: ['Dead'] });
+    assert.deepEqual(
+      back.map(({ jobId }) => jobId),
+      [ids[2]],
+    );
+    assert.equal(await jobs.jobCountOfLane(LANE), 4);
+    assert.equal(await jobs.jobCountOfLane({ ...LANE, states: ['Dead', 'Done'] }), 3);
+    const letters = await jobs.letters({
+      ...asked,
+      limit: 10,
+      ...LETTERS,
+      lane: 'one',
+      kinds: ['Verification'],
+    });
+    assert.equal(letters.length, 3);
+    assert.equal(await jobs.letterCount({ ...LETTERS, kinds: ['Rebuild'] }), 0);
+    assert.equal(await jobs.retryAll(['Rebuild'], undefined, LETTERS), 0);
+    assert.equal(await jobs.retryAll(['Verification'], 'one', LETTERS), 3);
+    assert.equal((await jobs.find(elsewhere!))?.state, 'Dead');
+    assert.equal(await jobs.letterCount({ isWaiting: false, isRetried: true }), 3);
+  },
+
+  'a lane is removed with all of its jobs but those that are held': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const jobs = storage.work.forTenant('acme');
+    await add(storage, 'acme', 1);
+    const [held] = await storage.work.claim(MANY);
+    await add(storage, 'acme', 3);
+    const [other] = await add(storage, 'acme', 1, 'two');
+    await add(storage, 'other', 1);
+    await jobs.changeLane(LANE, { status: 'Closes', note: 'n' });
+    assert.equal(await jobs.removeLane(LANE), false);
+    assert.equal((await laneOf(storage, 'acme')).isOpen, true);
+    assert.equal(await jobs.jobCountOfLane(LANE), 1);
+    assert.equal(await storage.work.forTenant('other').jobCountOfLane(LANE), 1);
+    assert.ok(await end(storage, held!, DONE));
+    assert.equal((await jobs.find(other!))?.state, 'Waiting');
+  },
+};

@@ -1,0 +1,195 @@
+// Lanes in tables, with the same code for both backends. Jobs of a closed lane are parked, a portion with each claim that meets them,
+// and come back in portions once it is open: so neither costs a claim more than a moment, however many there are.
+
+import type { TenantId } from '@tallystick/contract';
+import type { ClaimRequest, Job, JobKind, NewJob, TenantJobs } from '../../work/jobs.ts';
+import {
+  type Lane,
+  type LaneClosing,
+  type LaneNews,
+  type LaneOpening,
+  type LaneRef,
+  NEW_LANE,
+  type Parking,
+} from '../../work/lanes.ts';
+import { numberOf, textIn, textOrNone } from '../rows/columns.ts';
+import { LAST_ID } from '../rows/last-id.ts';
+import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
+import { jobIn } from './job-row.ts';
+import type { JobStatements } from './job-statements.ts';
+
+const PORTION = 1000;
+/** Lanes that get jobs back with one claim. */
+const REFILLED_MAX = 20;
+/** "For ever", in the columns of both backends. */
+const EVER_MS = 1e14;
+
+export class LaneTables<S> {
+  readonly #database: JobDatabase<S>;
+  readonly #statements: JobStatements<S>;
+
+  constructor(database: JobDatabase<S>) {
+    this.#database = database;
+    this.#statements = database.statements;
+  }
+
+  async jobs(
+    tenant: TenantId,
+    { kind, lane, states, way, beyond, limit }: Parameters<TenantJobs['jobsOfLane']>[0],
+  ): Promise<Job[]> {
+    const { jobsOfLaneBefore, jobsOfLaneAfter } = this.#statements;
+    const asked = [tenant, kind, lane, listOf(states)];
+    const rows =
+      way === 'Falling'
+        ? await this.#read(tenant, jobsOfLaneBefore, [...asked, beyond ?? LAST_ID, limit])
+        : await this.#read(tenant, jobsOfLaneAfter, [...asked, beyond ?? '', limit]);
+    return rows.map(jobIn);
+  }
+
+  async jobCount(
+    tenant: TenantId,
+    { kind, lane, states }: Parameters<TenantJobs['jobCountOfLane']>[0],
+  ): Promise<number> {
+    const asked = [tenant, kind, lane, listOf(states)];
+    const [row] = await this.#read(tenant, this.#statements.jobCountOfLane, asked);
+    return numberOf(row, 'count');
+  }
+
+  async find(tenant: TenantId, kind: JobKind, lanes: readonly string[]): Promise<Lane[]> {
+    const rows = await this.#read(tenant, this.#statements.lanes, [tenant, kind, listOf(lanes)]);
+    const found = new Map(rows.map((row) => [textIn(row, 'lane'), laneIn(row)]));
+    return lanes.map((lane) => found.get(lane) ?? NEW_LANE);
+  }
+
+  change(tenant: TenantId, lane: LaneRef, news: LaneOpening | LaneClosing): Promise<boolean> {
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      const [statement, values] = this.#changing(news);
+      return (await transaction.change(statement, [tenant, lane.kind, lane.lane, ...values])) > 0;
+    });
+  }
+
+  remove(tenant: TenantId, { kind, lane }: LaneRef): Promise<boolean> {
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      const { removeJobsOfLane, removeLane } = this.#statements;
+      const isMore = (await transaction.change(removeJobsOfLane, [tenant, kind, lane, PORTION])) >= PORTION;
+      if (!isMore) await transaction.change(removeLane, [tenant, kind, lane]);
+      return isMore;
+    });
+  }
+
+  /** As part of a larger transaction; returns the jobs to enqueue in it. */
+  async take(transaction: JobTransaction<S>, tenant: TenantId, news: LaneNews): Promise<readonly NewJob[]> {
+    const of = [tenant, news.kind, news.lane];
+    const { works, fails, rests } = this.#statements;
+    switch (news.status) {
+      case 'Works':
+        await transaction.change(works, of);
+        return [];
+      case 'Rests':
+        await transaction.change(rests, [...of, news.forMs]);
+        return [];
+      case 'Fails': {
+        const [row] = await transaction.query(fails, of);
+        if (row === undefined || numberOf(row, 'failures') < news.failuresMax) return [];
+        const closing: LaneClosing = { status: 'Closes', note: news.note, ifOpen: true };
+        const [statement, values] = this.#changing(closing);
+        return (await transaction.change(statement, [...of, ...values])) > 0 ? news.jobs : [];
+      }
+      case 'Opens':
+      case 'Closes': {
+        const [statement, values] = this.#changing(news);
+        await transaction.change(statement, [...of, ...values]);
+        return [];
+      }
+    }
+  }
+
+  #changing(news: LaneOpening | LaneClosing): [S, JobValue[]] {
+    const { opens, closes } = this.#statements;
+    return news.status === 'Opens'
+      ? [opens, [news.ifNote ?? null]]
+      : [closes, [news.note, news.ifOpen ? 1 : 0, news.ifNote ?? null]];
+  }
+
+  /** Before a claim: what was parked comes back to lanes that are open again, and leaves those that have been closed for too long. */
+  async refill({ kind, parking }: ClaimRequest): Promise<void> {
+    if (parking === undefined) return;
+    const { lanesToRefill, overParked, buryParked } = this.#statements;
+    const over = await this.#readAll(overParked, [kind, PORTION]);
+    await this.#forEachTenant(over, async (transaction, row) => {
+      const { reason, letterMs } = parking;
+      await transaction.change(buryParked, [row.tenant, textIn(row, 'job_id'), reason, letterMs]);
+    });
+    const lanes = await this.#readAll(lanesToRefill, [kind, REFILLED_MAX]);
+    await this.#forEachTenant(lanes, (transaction, row) =>
+      this.#unpark(transaction, { tenant: row.tenant, kind, lane: textIn(row, 'lane') }),
+    );
+  }
+
+  async #unpark(transaction: JobTransaction<S>, { tenant, kind, lane }: LaneOf): Promise<void> {
+    const { lockLane, unpark, hasNoneParked } = this.#statements;
+    if (lockLane !== undefined) {
+      const [lock] = await transaction.query(lockLane, [kind, tenant, lane]);
+      if (lock?.['is_mine'] !== true) return;
+    }
+    const changed = await transaction.change(unpark, [tenant, kind, lane, PORTION]);
+    if (changed < PORTION) await transaction.change(hasNoneParked, [tenant, kind, lane]);
+  }
+
+  async #forEachTenant(
+    rows: readonly (JobRow & { readonly tenant: TenantId })[],
+    work: (transaction: JobTransaction<S>, row: JobRow & { readonly tenant: TenantId }) => Promise<void>,
+  ): Promise<void> {
+    for (const [, some] of Map.groupBy(rows, ({ tenant }) => tenant))
+      await this.#database.inTransaction('All', async (transaction) => {
+        for (const row of some) await work(transaction, row);
+      });
+  }
+
+  async #readAll(
+    statement: S,
+    values: readonly JobValue[],
+  ): Promise<(JobRow & { readonly tenant: TenantId })[]> {
+    const rows = await this.#database.inTransaction('All', (transaction) =>
+      transaction.query(statement, values),
+    );
+    return rows
+      .map((row) => ({ ...row, tenant: textIn(row, 'tenant_id') }))
+      .sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
+  }
+
+  #read(tenant: TenantId, statement: S, values: readonly JobValue[]): Promise<JobRow[]> {
+    return this.#database.inTransaction({ tenant, isRead: true }, (transaction) =>
+      transaction.query(statement, values),
+    );
+  }
+}
+
+interface LaneOf extends LaneRef {
+  readonly tenant: TenantId;
+}
+
+/** As part of a claim, which has the lane alone. */
+export async function parkJobs<S>(
+  transaction: JobTransaction<S>,
+  { park, hasParked }: JobStatements<S>,
+  { tenant, kind, lane }: LaneOf,
+  parking: Parking | undefined,
+): Promise<void> {
+  const of = [tenant, kind, lane];
+  const parked = await transaction.change(park, [...of, PORTION, parking?.waitMs ?? EVER_MS]);
+  if (parked > 0) await transaction.change(hasParked, of);
+}
+
+function laneIn(row: JobRow): Lane {
+  return {
+    isOpen: numberOf(row, 'is_open') === 1,
+    failures: numberOf(row, 'failures'),
+    sinceMs: numberOf(row, 'since_ms'),
+    note: textOrNone(row, 'note'),
+  };
+}
+
+function listOf(names: readonly string[] | undefined): string | null {
+  return names === undefined ? null : JSON.stringify(names);
+}

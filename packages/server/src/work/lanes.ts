@@ -1,0 +1,70 @@
+// Lanes: the jobs of one kind that have something in common, like the deliveries to one subscription. A tenant's lanes take turns.
+// Whoever does the jobs can close a lane: none of its jobs is claimed until it is opened again, and meanwhile they cost no claim
+// anything. What a job says of its lane is saved in the same commit as its outcome, so that all nodes know it.
+
+import type { TenantId } from '@tallystick/contract';
+import type { JobKind, NewJob } from './jobs.ts';
+
+export interface LaneRef {
+  readonly kind: JobKind;
+  readonly lane: string;
+}
+
+export interface Lane {
+  readonly isOpen: boolean;
+  /** In a row, up to now or to the moment when it was closed. */
+  readonly failures: number;
+  /** Since when it is open or closed; undefined: it has never been closed. */
+  readonly sinceMs: number | undefined;
+  /** Why it is closed, in the words of who has closed it. */
+  readonly note: string | undefined;
+}
+
+/** A lane of which nothing was ever said. */
+export const NEW_LANE: Lane = { isOpen: true, failures: 0, sinceMs: undefined, note: undefined };
+
+export interface LaneOpening {
+  readonly status: 'Opens';
+  /** Unless it is closed with another note by now. */
+  readonly ifNote?: string | undefined;
+}
+
+export interface LaneClosing {
+  readonly status: 'Closes';
+  readonly note: string;
+  /** Unless it is closed already. */
+  readonly ifOpen?: true | undefined;
+  /** Unless it is open, or closed with another note by now. */
+  readonly ifNote?: string | undefined;
+}
+
+/** The key of a lane in `laneMax` of a claim. */
+export function laneKey(tenant: TenantId, lane: string): string {
+  return `${tenant}\n${lane}`;
+}
+
+/** What the end of a job says of a lane of its tenant. */
+export type LaneNews = LaneRef &
+  (
+    | { readonly status: 'Works' }
+    | {
+        readonly status: 'Fails';
+        /** So many in a row close it. */
+        readonly failuresMax: number;
+        readonly note: string;
+        /** Enqueued in the commit that closes it. */
+        readonly jobs: readonly NewJob[];
+      }
+    /** None of its jobs is claimed before this time has passed: so its first one is the next one. */
+    | { readonly status: 'Rests'; readonly forMs: number }
+    | LaneOpening
+    | LaneClosing
+  );
+
+/** How long jobs of a closed lane are kept, and then as dead letters. */
+export interface Parking {
+  readonly waitMs: number;
+  readonly letterMs: number;
+  /** Of the dead letter. */
+  readonly reason: string;
+}
