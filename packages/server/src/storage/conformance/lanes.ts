@@ -240,7 +240,8 @@ export const laneClaims: Claims = {
   'whatever became of a job, it can begin again, once for an idempotency key': async (place) => {
     await using storage = await openWith(place, 'acme');
     const jobs = storage.work.forTenant('acme');
-    const [done, dead, later] = await add(storage, 'acme', 3);
+    const ids = await add(storage, 'acme', 3);
+    const [done, dead, later] = ids;
     for (const claim of await storage.work.claim(MANY)) {
       const { jobId } = claim.job;
       assert.deepEqual(await jobs.doAgain(jobId), { status: 'Unknown' }, 'it is held');
@@ -265,7 +266,7 @@ export const laneClaims: Claims = {
     assert.deepEqual(await jobs.doAgain(later!), { status: 'Retried' });
     assert.deepEqual(await jobs.doAgain('none'), { status: 'Unknown' });
     const claims = await storage.work.claim(MANY);
-    assert.deepEqual(idsOf(claims).toSorted(), [done, dead, later].toSorted());
+    assert.deepEqual(idsOf(claims).toSorted(), ids.toSorted());
     for (const { job } of claims)
       assert.deepEqual([job.attempts, job.result, job.expiresAtMs], [1, undefined, undefined]);
   },

@@ -107,7 +107,7 @@ export class JobClaimer<S> {
       if (lock?.['is_mine'] !== true) return [];
     }
     const [found] = await transaction.query(laneToClaim, [tenant, kind, lane]);
-    const state = textIn(found!, 'state');
+    const state = textIn(found, 'state');
     if (state === 'Closed') await parkJobs(transaction, this.#statements, { tenant, kind, lane }, parking);
     if (state !== 'Open') return [];
     const free = Math.min(most, perLane - numberOf(found, 'count'));
