@@ -4,7 +4,7 @@
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
-import type { Lane, LaneClosing, LaneNews, LaneOpening, LaneRef, Parking } from './lanes.ts';
+import type { Lane, LaneClosing, LaneLimit, LaneNews, LaneOpening, LaneRef, Parking } from './lanes.ts';
 
 /** The kinds of jobs; each has one handler. */
 export type JobKind =
@@ -169,8 +169,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** The limit of held jobs of one tenant, over all nodes; undefined: there is none. */
   readonly perTenant?: number | undefined;
-  /** The limits of this claim for single lanes, by `laneKey`; no other limit is raised by it. */
-  readonly laneMax?: ReadonlyMap<string, number> | undefined;
+  /** No other limit is raised by them. */
+  readonly laneLimits?: readonly LaneLimit[] | undefined;
   /** Undefined: jobs of a closed lane wait for ever. */
   readonly parking?: Parking | undefined;
 }

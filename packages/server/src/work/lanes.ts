@@ -20,9 +20,6 @@ export interface Lane {
   readonly note: string | undefined;
 }
 
-/** A lane of which nothing was ever said. */
-export const NEW_LANE: Lane = { isOpen: true, failures: 0, sinceMs: undefined, note: undefined };
-
 export interface LaneOpening {
   readonly status: 'Opens';
   /** Unless it is closed with another note by now. */
@@ -38,9 +35,11 @@ export interface LaneClosing {
   readonly ifNote?: string | undefined;
 }
 
-/** The key of a lane in `laneMax` of a claim. */
-export function laneKey(tenant: TenantId, lane: string): string {
-  return `${tenant}\n${lane}`;
+/** What a claim may take of a lane at most. */
+export interface LaneLimit {
+  readonly tenant: TenantId;
+  readonly lane: string;
+  readonly max: number;
 }
 
 /** What the end of a job says of a lane of its tenant. */

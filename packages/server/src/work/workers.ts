@@ -18,7 +18,7 @@ export interface Holding {
 }
 
 /** What this process may claim at the moment. */
-export interface ClaimLimits extends Pick<ClaimRequest, 'perTenant' | 'laneMax'> {
+export interface ClaimLimits extends Pick<ClaimRequest, 'perTenant' | 'laneLimits'> {
   /** When more may be claimed; undefined: when something else happens. */
   readonly moreInMs?: number | undefined;
 }
@@ -167,9 +167,9 @@ class Worker implements AsyncDisposable {
     const { kind, atOnce, perLane, parking } = this.#kind;
     const max = atOnce - this.#running.size;
     if (max <= 0 || this.#isStopping) return undefined;
-    const { perTenant, laneMax, moreInMs } = this.#kind.limits?.() ?? {};
+    const { perTenant, laneLimits, moreInMs } = this.#kind.limits?.() ?? {};
     const sinceNs = this.#parts.clock.monotonicNs();
-    const request = { kind, max, perLane, leaseMs: this.#leaseMs, perTenant, laneMax, parking };
+    const request = { kind, max, perLane, leaseMs: this.#leaseMs, perTenant, laneLimits, parking };
     const claims = await this.#parts.store.claim(request);
     for (const claim of claims) this.#begin(claim, sinceNs);
     if (moreInMs !== undefined) this.#wakeIn(moreInMs);

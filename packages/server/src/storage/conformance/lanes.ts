@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../runtime/clock.ts';
 import type { Claim, ClaimRequest, JobOutcome, NewJob } from '../../work/jobs.ts';
-import { laneKey, type LaneNews, type LaneRef } from '../../work/lanes.ts';
+import type { LaneNews, LaneRef } from '../../work/lanes.ts';
 import type { Storage } from '../storage.ts';
 import { type Claims, fingerprint, openWith } from './claims.ts';
 import { enqueue, idsOf, jobOf, refOf, WISH } from './work.ts';
@@ -185,11 +185,11 @@ export const laneClaims: Claims = {
     await using storage = await openWith(place, 'acme', 'other');
     for (const lane of ['one', 'two', 'three']) await add(storage, 'acme', 5, lane);
     await add(storage, 'other', 5);
-    const laneMax = new Map([
-      [laneKey('acme', 'one'), 1],
-      [laneKey('acme', 'two'), 0],
-    ]);
-    const claims = await storage.work.claim({ ...MANY, perTenant: 4, laneMax });
+    const laneLimits = [
+      { tenant: 'acme', lane: 'one', max: 1 },
+      { tenant: 'acme', lane: 'two', max: 0 },
+    ];
+    const claims = await storage.work.claim({ ...MANY, perTenant: 4, laneLimits });
     const of = (tenant: TenantId, lane: string) =>
       claims.filter(({ job }) => job.tenant === tenant && job.lane === lane).length;
     assert.deepEqual(
@@ -197,8 +197,8 @@ export const laneClaims: Claims = {
       [1, 0, 3, 4],
     );
     assert.deepEqual(await storage.work.claim({ ...MANY, perTenant: 4 }), []);
-    const none = new Map([[laneKey('other', 'one'), 0]]);
-    const [more, ...others] = await storage.work.claim({ ...MANY, perTenant: 5, laneMax: none });
+    const none = [{ tenant: 'other', lane: 'one', max: 0 }];
+    const [more, ...others] = await storage.work.claim({ ...MANY, perTenant: 5, laneLimits: none });
     assert.deepEqual([more?.job.tenant, others], ['acme', []]);
   },
 

@@ -2,7 +2,6 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Claim, ClaimRequest, Job } from '../../work/jobs.ts';
-import { laneKey } from '../../work/lanes.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, tokenIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
@@ -14,7 +13,7 @@ import { splitFairly } from './split-fairly.ts';
 const TURNS_MAX = 10_000;
 
 interface Claiming extends ClaimRequest {
-  /** What is left of `laneMax`: a lane may have several turns in one claim. */
+  /** What is left of `laneLimits`, by `laneKey`: a lane may have several turns in one claim. */
   readonly laneLeft: Map<string, number>;
 }
 
@@ -30,7 +29,7 @@ export class JobClaimer<S> {
   }
 
   async claim(asked: ClaimRequest): Promise<Claim[]> {
-    const request: Claiming = { ...asked, laneLeft: new Map(asked.laneMax) };
+    const request: Claiming = { ...asked, laneLeft: leftOf(asked) };
     const { kind } = request;
     const claims: Claim[] = [];
     const takeOf = async (transaction: JobTransaction<S>, tenant: TenantId, max: number) => {
@@ -120,6 +119,14 @@ export class JobClaimer<S> {
       .map((row) => ({ job: jobIn(row), token: tokenIn(row) }))
       .sort((a, b) => compared(a.job, b.job));
   }
+}
+
+function laneKey(tenant: TenantId, lane: string): string {
+  return `${tenant}\n${lane}`;
+}
+
+function leftOf({ laneLimits = [] }: ClaimRequest): Map<string, number> {
+  return new Map(laneLimits.map(({ tenant, lane, max }) => [laneKey(tenant, lane), max]));
 }
 
 /** The tenants or lanes that a statement reads, in the order of their names. */

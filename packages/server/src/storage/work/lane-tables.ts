@@ -3,21 +3,15 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { ClaimRequest, Job, JobKind, NewJob, TenantJobs } from '../../work/jobs.ts';
-import {
-  type Lane,
-  type LaneClosing,
-  type LaneNews,
-  type LaneOpening,
-  type LaneRef,
-  NEW_LANE,
-  type Parking,
-} from '../../work/lanes.ts';
+import type { Lane, LaneClosing, LaneNews, LaneOpening, LaneRef, Parking } from '../../work/lanes.ts';
 import { numberOf, textIn, textOrNone } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import { jobIn } from './job-row.ts';
 import type { JobStatements } from './job-statements.ts';
 
+/** One of which nothing was ever said. */
+const NEW_LANE: Lane = { isOpen: true, failures: 0, sinceMs: undefined, note: undefined };
 const PORTION = 1000;
 /** Lanes that get jobs back with one claim. */
 const REFILLED_MAX = 20;
