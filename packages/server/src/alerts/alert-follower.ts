@@ -15,6 +15,7 @@ import { pausesBy } from '../runtime/pause.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { type AlertPolicies, type AlertPoliciesParts, readAlertPolicies } from './alert-policies.ts';
+import { forgetIfGone } from './gone-values.ts';
 import { type AlertMatch, raiseAlerts, windowKeysOf } from './raise-alerts.ts';
 import type { ViolationStore } from './violations.ts';
 
@@ -37,16 +38,25 @@ export class AlertFollower implements FollowerWork {
   /** Of the state `#version` of all records. */
   #policies = new Map<TenantId, AlertPolicies>();
   #version: unknown;
+  /** The events of this turn that have crossed a threshold, whose values their violations hold. */
+  readonly #counted = new Map<TenantId, readonly string[]>();
 
   constructor(parts: AlertParts) {
     this.#parts = parts;
-    this.turn = logTurns({
+    const turn = logTurns({
       name: 'Alerts',
       from: 'Beginning',
       having: POLICY_KIND,
       follows: parts.follows,
       stepsOf: (behind, setAside) => this.#stepsOf(behind, setAside),
     });
+    this.turn = async () => {
+      this.#counted.clear();
+      const taken = await turn();
+      // Between the reading of an event and the commit of what it has raised, its values may have been removed.
+      for (const [tenant, eventIds] of this.#counted) await forgetIfGone(tenant, eventIds, parts);
+      return taken;
+    };
   }
 
   /** Called after `behind`: records that are read from here on include every change whose notice is in those entries. */
@@ -94,7 +104,14 @@ export class AlertFollower implements FollowerWork {
     const keys = windowKeysOf(matches);
     const windows = keys.length === 0 ? [] : await violations.forTenant(tenant).windows(keys);
     const untilMs = decodeEntry(taken.at(-1)!.entry).receivedAtMs;
-    return { ...step, alerts: raiseAlerts(matches, windows, untilMs, { nextId, nowMs: clock.now() }) };
+    const alerts = raiseAlerts(matches, windows, untilMs, { nextId, nowMs: clock.now() });
+    const holding = alerts.violations.filter(({ groupKey }) => groupKey !== undefined);
+    if (holding.length > 0)
+      this.#counted.set(
+        tenant,
+        holding.map(({ eventId }) => eventId),
+      );
+    return { ...step, alerts };
   }
 
   async #policiesOf({ tenant, nextIndex }: LogBehind): Promise<AlertPolicies> {

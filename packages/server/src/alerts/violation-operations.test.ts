@@ -38,6 +38,7 @@ test('a list costs no more the more violations are withheld by rules, and says t
     find: none,
     acknowledge: none,
     forgetValues: none,
+    withValues: none,
     removeOf: none,
     removeWindows: none,
     async list(_, { limit }) {

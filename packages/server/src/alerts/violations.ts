@@ -90,6 +90,11 @@ export interface TenantViolations {
   acknowledge(violationId: string, acknowledged: ViolationNoted): Promise<StoredViolation | undefined>;
   /** Of violations behind these events, the value that their threshold counted by is deleted: the events have lost values. */
   forgetValues(eventIds: readonly string[]): Promise<void>;
+  /** Those that may still have such a value, in the order of their ids, behind one of them. */
+  withValues(
+    after: string,
+    limit: number,
+  ): Promise<readonly Pick<StoredViolation, 'violationId' | 'eventId'>[]>;
   /** No violation of these events is left. */
   removeOf(eventIds: readonly string[]): Promise<void>;
   /** What was counted in windows that began no later counts no more. */

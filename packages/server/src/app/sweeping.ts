@@ -31,7 +31,7 @@ export function createSweeping(
   { storage, tenants, checkpointer, sequencer, signing, wake }: SweepingParts,
   { config, clock, random, nextId, telemetry }: Surroundings,
 ): Sweeping {
-  const { removal, tree: trees, log, index, work, records } = storage;
+  const { removal, tree: trees, log, index, violations, work, records } = storage;
   const { ms: intervalMs } = config.retention.sweepInterval;
   const untilMs = expiryTime(createCautiousTime(clock), removal);
   const common = { removal, clock, random, nextId, telemetry, untilMs, intervalMs };
@@ -51,6 +51,17 @@ export function createSweeping(
   const refusalOf = checkpointer.refusalOf.bind(checkpointer);
   return {
     sweeper: createSweeper({ ...common, work, refusalOf, wake }),
-    purging: purgeWork({ ...common, trees, log, index, tenants, checkpointer, sequencer, judging, kept }),
+    purging: purgeWork({
+      ...common,
+      trees,
+      log,
+      index,
+      violations,
+      tenants,
+      checkpointer,
+      sequencer,
+      judging,
+      kept,
+    }),
   };
 }

@@ -5,6 +5,8 @@
 import type { TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { TenantRecord, Tenants } from '../access/tenants.ts';
+import { forgetGoneValues } from '../alerts/gone-values.ts';
+import type { ViolationStore } from '../alerts/violations.ts';
 import type { EventIndex } from '../events/event-index.ts';
 import { type Clock, wait } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
@@ -44,6 +46,7 @@ export interface PurgeParts extends Omit<RemovalParts, 'forget' | 'trees'> {
   /** The time by which content has expired. */
   readonly untilMs: () => Promise<number>;
   readonly intervalMs: number;
+  readonly violations: ViolationStore;
   readonly judging: JudgeParts;
   readonly kept: KeptContent;
 }
@@ -79,11 +82,13 @@ export function purgeWork(parts: PurgeParts): PurgeWork {
     atOnce: AT_ONCE,
     perLane: 1,
     attemptsMax: ATTEMPTS_MAX,
-    async handle({ tenant, body }, { signal }) {
+    async handle({ tenant, body, attempts }, { signal }) {
       try {
         const task = parseJson(body) as Task;
         const outcome =
-          task === 'Tidy' ? await tidy(tenant, signal, parts) : await purge(tenant, task, signal, parts);
+          task === 'Tidy'
+            ? await tidy(tenant, signal, parts)
+            : await purge(tenant, task, attempts > 1, signal, parts);
         failing.delete(tenant);
         return outcome;
       } catch (error) {
@@ -104,6 +109,7 @@ export function purgeWork(parts: PurgeParts): PurgeWork {
 async function purge(
   tenant: TenantId,
   { stream: streamFirstIndex, span }: Exclude<Task, 'Tidy'>,
+  isRepeated: boolean,
   signal: AbortSignal,
   parts: PurgeParts,
 ): Promise<JobOutcome> {
@@ -116,8 +122,9 @@ async function purge(
   const signed = await signedPart(tenant, within, parts);
   const removed = signed === undefined ? 0 : await purgeSpan(tenant, signed, signal, parts);
   const next = await settle(tenant, stream, parts);
+  // An attempt that was killed may have removed all of it.
   const jobs = [
-    ...(removed > 0 ? [purgeJob(tenant, parts.nextId(), 'Tidy')] : []),
+    ...(removed > 0 || isRepeated ? [purgeJob(tenant, parts.nextId(), 'Tidy')] : []),
     ...(next === undefined ? [] : [next]),
   ];
   return { ...done, jobs };
@@ -243,9 +250,10 @@ async function settle(
 async function tidy(
   tenant: TenantId,
   signal: AbortSignal,
-  { index, removal, clock }: PurgeParts,
+  { index, removal, violations, log, clock }: PurgeParts,
 ): Promise<JobOutcome> {
   await index.forTenant(tenant).forget();
+  await forgetGoneValues(tenant, signal, { violations, log });
   while (!signal.aborted && (await removal.reclaimSpace(clock.now())))
     await wait(clock, RECLAIM_PAUSE_MS, signal);
   // Fails where a reader is in the way for long: then all of it is done again.

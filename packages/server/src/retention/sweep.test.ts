@@ -3,11 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type {
   AuditEvent,
   EventStream,
   List,
   Policy,
+  PolicyViolation,
   RetentionPreview,
   SearchAnswer,
 } from '@tallystick/contract';
@@ -87,6 +89,27 @@ for (const [backend, settingsOf] of Object.entries(BACKENDS))
       });
       assert.deepEqual([again.status, again.body.error.code], [409, 'EVENT_ID_CONFLICT']);
       assert.equal(await statusOf('DELETE', `/policies/${policy.policyId}`, 'expired'), 204);
+    });
+
+    test('the value that a threshold has counted by goes with the event that it comes from', async () => {
+      const tenant = policedTenant(app, 'counted');
+      const threshold = { count: 2, window: 'P1D', groupBy: 'payload.note' };
+      await tenant.put('Alert', [{ conditions: {}, effect: { violationType: 'Counted', threshold } }]);
+      const violations = async () =>
+        (await tenant.ask<List<PolicyViolation>>('GET', '/violations')).data.map(
+          ({ eventId, groupKey }) => [eventId, groupKey] as const,
+        );
+      const noted = (note: string) => ({ ...INVOICE, payload: { note } });
+      const [, stays] = await tenant.send(noted('tiger'), noted('tiger'));
+      await tenant.put('Retention', [SHORT], 'Short');
+      const [, goes] = await tenant.send(noted('okapi'), noted('okapi'));
+      await until(async () => (await violations()).length === 2);
+      await purged(tenant, goes!);
+      const left = new Map<string, unknown>([
+        [stays!, 'tiger'],
+        [goes!, undefined],
+      ]);
+      await until(async () => isDeepStrictEqual(new Map(await violations()), left));
     });
 
     test('a stream of which everything is purged is Purged, once it is sealed', async () => {

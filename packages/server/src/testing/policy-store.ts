@@ -14,10 +14,19 @@ import { CORRELATION } from './test-call.ts';
 
 const authorIn = ({ clock, nextId }: AccessStore) => ({ by: 'key', nowMs: clock.now(), nextId });
 
-/** An active one that makes all events secret. */
-export function makePolicy(store: AccessStore, tenantId: string, name = 'First'): Promise<PolicyRecord> {
-  const rules = [{ effect: { classification: 'Secret' as const } }];
-  const configuration = { name, policyType: 'Classification' as const, priority: 100, rules };
+type Configuration = Parameters<typeof newPolicy>[1];
+
+/** An active one; by default it makes all events secret. */
+export function makePolicy(
+  store: AccessStore,
+  tenantId: string,
+  name = 'First',
+  more: Required<Pick<Configuration, 'policyType' | 'rules'>> = {
+    policyType: 'Classification',
+    rules: [{ effect: { classification: 'Secret' } }],
+  },
+): Promise<PolicyRecord> {
+  const configuration = { name, priority: 100, ...more };
   return putPolicy(store, newPolicy(tenantId, configuration, authorIn(store)));
 }
 

@@ -300,6 +300,9 @@ export const violationClaims: Claims = {
     for (const tenant of ['acme', 'other']) await take(storage, tenant, 0, { violations });
     const acme = storage.violations.forTenant('acme');
     await acme.acknowledge(violations[2]!.violationId, { by: 'ana', comment: 'seen' });
+    const valued = violations.map(({ violationId, eventId }) => ({ violationId, eventId }));
+    assert.deepEqual(await acme.withValues('', 2), valued.slice(0, 2));
+    assert.deepEqual(await acme.withValues(valued[1]!.violationId, 9), valued.slice(2));
     await acme.forgetValues([...others, punctured]);
     await acme.removeOf([...others, gone]);
     const withoutValue = violations.slice(0, 2).map((found) => {
@@ -312,6 +315,7 @@ export const violationClaims: Claims = {
     await acme.forgetValues([punctured]);
     await acme.removeOf([gone]);
     assert.equal(await acme.count(ANY), 4);
+    assert.deepEqual(await acme.withValues('', 9), valued.slice(4));
     const elsewhere = await storage.violations.forTenant('other').list(ANY, NEWEST);
     assert.deepEqual(
       elsewhere.map(({ violationId, groupKey }) => [violationId, groupKey]),

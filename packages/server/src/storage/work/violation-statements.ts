@@ -6,6 +6,7 @@ import { RECORDS_COUNTED_MAX } from '../rows/record-row.ts';
 const VIOLATION =
   'tenant_id, violation_id, policy_id, severity, violation_type, classification, detected_ms, status, noted, body';
 const WINDOW = 'rule_key, group_key, begins_ms, ends_ms, matches, highest';
+const HAS_VALUE = `body LIKE '%"groupKey"%'`;
 /** Windows of one rule; those that began first are forgotten. */
 export const WINDOWS_MAX = 10_000;
 
@@ -50,10 +51,14 @@ function keeping<S>({ among, oneOf, prepare }: Dialect<S>) {
       `UPDATE violations SET status = 'Acknowledged', noted = $3
        WHERE tenant_id = $1 AND violation_id = $2 AND status = 'Open'`,
     ),
-    /** Of these events, those of thresholds, which may hold a value. */
+    /** Those of thresholds, which may hold a value. */
     withValues: prepare(
-      `SELECT ${VIOLATION} FROM violations
-       WHERE tenant_id = $1 AND ${among('event_id', '$2')} AND body LIKE '%"groupKey"%' ORDER BY violation_id`,
+      `SELECT violation_id, event_id FROM violations WHERE tenant_id = $1 AND violation_id > $2 AND ${HAS_VALUE}
+       ORDER BY violation_id LIMIT $3`,
+    ),
+    withValuesOf: prepare(
+      `SELECT ${VIOLATION} FROM violations WHERE tenant_id = $1 AND ${among('event_id', '$2')} AND ${HAS_VALUE}
+       ORDER BY violation_id`,
     ),
     removeViolations: prepare(`DELETE FROM violations WHERE tenant_id = $1 AND ${among('event_id', '$2')}`),
     setBody: prepare('UPDATE violations SET body = $3 WHERE tenant_id = $1 AND violation_id = $2'),

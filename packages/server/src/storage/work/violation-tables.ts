@@ -110,12 +110,26 @@ export class ViolationTables<S> {
   }
 
   forgetValues(tenant: TenantId, eventIds: readonly string[]): Promise<void> {
-    const { withValues, setBody } = this.#database.statements;
+    const { withValuesOf, setBody } = this.#database.statements;
     return this.#changeOf(tenant, eventIds, async (transaction, list) => {
-      for (const row of await transaction.query(withValues, [tenant, list])) {
+      for (const row of await transaction.query(withValuesOf, [tenant, list])) {
         const { groupKey: _, ...left } = parseJson(textIn(row, 'body')) as Body;
         await transaction.change(setBody, [tenant, textIn(row, 'violation_id'), JSON.stringify(left)]);
       }
+    });
+  }
+
+  withValues(
+    tenant: TenantId,
+    after: string,
+    limit: number,
+  ): Promise<Pick<StoredViolation, 'violationId' | 'eventId'>[]> {
+    return this.#reading(tenant, async (transaction) => {
+      const rows = await transaction.query(this.#database.statements.withValues, [tenant, after, limit]);
+      return rows.map((row) => ({
+        violationId: textIn(row, 'violation_id'),
+        eventId: textIn(row, 'event_id'),
+      }));
     });
   }
 
