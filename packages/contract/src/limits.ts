@@ -134,7 +134,7 @@ export const LIMIT_GROUPS = {
     privateKeyLengthMax: [16 * KB, 'The private key of a destination, in characters.'],
     exportCancelMs: [2 * SECOND, 'Within this time a cancelled export has stopped.'],
   },
-  Webhooks: {
+  Subscriptions: {
     secretLengthMax: [256, 'A signing secret, in visible characters.'],
     urlLengthMax: [2048, 'The URL of a subscription, in characters.'],
     secretGraceMsMax: [7 * DAY, 'How long a secret that was replaced may go on signing.'],
@@ -149,9 +149,11 @@ export const LIMIT_GROUPS = {
     subscriptionsMax: [500, 'Subscriptions of a tenant, without those that are deleted.'],
     subscriptionRecordsMax: [10_000, 'Subscriptions of a tenant, with those that are deleted.'],
     subscriptionsLengthMax: [4 * 1024 * 1024, 'All subscriptions of a tenant, as JSON, in characters.'],
-    deliveriesPerSecondMax: [100, 'Deliveries to one subscription, and to one origin within a tenant.'],
     deliveryTimeoutSecondsDefault: [10, 'One attempt, from name resolution to the end of the answer.'],
     deliveryTimeoutSecondsMax: [30, 'The longest `timeoutSeconds` of a subscription.'],
+  },
+  Webhooks: {
+    deliveriesPerSecondMax: [100, 'Deliveries to one subscription, and to one origin within a tenant.'],
     deliveryAttemptsMax: [10, 'Attempts before a delivery becomes a dead letter.'],
     deliveryAnswerBytesMax: [64 * KB, 'How much of a consumer’s answer is read.'],
     retryJitterPercent: [20, 'Each retry delay varies by this much, up or down.'],

@@ -45,6 +45,7 @@ test('the pages mark what is planned, and nothing else', () => {
     ['errors.md', '`RATE_LIMITED` | ', true],
     ['errors.md', '`EVENT_NOT_FOUND` | ', false],
     ['errors.md', '`ROUTE_NOT_FOUND` | ', false],
+    ['limits.md', '## Subscriptions\n\n', false],
     ['limits.md', '## Webhooks\n\n', true],
     ['limits.md', '## Batches\n\n', false],
     ['operations.md', '`Content-Range` | ', true],

@@ -3,6 +3,7 @@
 
 import {
   AuditError,
+  type ErrorCode,
   type ErrorDetail,
   ERRORS,
   LIMITS,
@@ -130,6 +131,8 @@ export interface OwnViolation {
   /** The member of the input that it is in. */
   readonly member: string;
   readonly detail: ErrorDetail;
+  /** Undefined: that of the place where the member travelled. */
+  readonly code?: ErrorCode;
 }
 
 /** Parameters that the operation does not have, beside those that it has. */

@@ -81,6 +81,7 @@ export interface OperationParts {
   readonly tenants?: OperationsOf<'tenants'>;
   readonly policies?: OperationsOf<'policies'>;
   readonly holds?: OperationsOf<'holds'>;
+  readonly subscriptions?: OperationsOf<'subscriptions'>;
   readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
@@ -96,6 +97,7 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.tenants,
     ...parts.policies,
     ...parts.holds,
+    ...parts.subscriptions,
     ...parts.retention,
     ...parts.violations,
     ...parts.admin,

@@ -29,7 +29,6 @@ const secretInAnswer = { mcp: "The answer shows a secret once; a model's context
 export const WEBHOOK_OPERATIONS = [
   operation({
     name: 'subscriptions.create',
-    planned: true,
     summary: 'Subscribe a URL to notifications',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -46,7 +45,6 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.list',
-    planned: true,
     summary: 'List subscriptions, newest first',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
@@ -57,7 +55,6 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.get',
-    planned: true,
     summary: 'Get a subscription with the state of its circuit',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
@@ -72,7 +69,6 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.replace',
-    planned: true,
     summary: 'Replace a subscription',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -89,7 +85,6 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.update',
-    planned: true,
     summary: 'Change some members of a subscription',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -106,7 +101,6 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.delete',
-    planned: true,
     summary: 'Delete a subscription and what it is still owed',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
@@ -121,25 +115,31 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.pause',
-    planned: true,
     summary: 'Pause a subscription; deliveries wait',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId },
     output: json(Subscription),
     answers: { Done: 'It is paused, as it may have been before.' },
-    rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/pause' },
+    rest: {
+      method: 'POST',
+      path: '/webhooks/subscriptions/{subscriptionId}/pause',
+      answerHeaders: tagged,
+    },
   }),
   operation({
     name: 'subscriptions.resume',
-    planned: true,
     summary: 'Resume a paused or failed subscription, oldest deliveries first',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId },
     output: json(Subscription),
     answers: { Done: 'It is active, as it may have been before.' },
-    rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/resume' },
+    rest: {
+      method: 'POST',
+      path: '/webhooks/subscriptions/{subscriptionId}/resume',
+      answerHeaders: tagged,
+    },
   }),
   operation({
     name: 'subscriptions.test',
@@ -154,7 +154,6 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.rotateSecret',
-    planned: true,
     summary: 'Make a new signing secret; the old one signs too for a while',
     effect: 'Write',
     permission: 'audit.webhooks.manage',

@@ -28,6 +28,10 @@ export function isGroupPlanned(title: keyof typeof OPERATION_GROUPS): boolean {
   return operations.every(({ planned }) => planned === true);
 }
 
+export function areDeliveriesPlanned(): boolean {
+  return operationNamed('deliveries.list').planned === true;
+}
+
 /** Rates are limited from the version on that lets an operator replenish them. */
 export function areRatesPlanned(): boolean {
   return operationNamed('rateLimits.replenish').planned === true;

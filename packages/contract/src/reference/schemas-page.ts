@@ -9,7 +9,7 @@ import { ErrorBody } from '../schemas/error.ts';
 import { PageLinks, Pagination } from '../schemas/list.ts';
 import { Notification, NotificationHeaders } from '../schemas/notification.ts';
 import { code, page, rulesText, table, typeText } from './markdown.ts';
-import { isGroupPlanned, markIf, SERVED_OPERATIONS } from './planned.ts';
+import { areDeliveriesPlanned, markIf, SERVED_OPERATIONS } from './planned.ts';
 
 /** Every schema that is sent or answered, apart from the inputs themselves, which the page of operations has. */
 export function publicSchemas(): TSchema[] {
@@ -17,7 +17,7 @@ export function publicSchemas(): TSchema[] {
 }
 
 function servedSchemas(): TSchema[] {
-  const notifications = isGroupPlanned('Webhooks') ? [] : [Notification, NotificationHeaders];
+  const notifications = areDeliveriesPlanned() ? [] : [Notification, NotificationHeaders];
   return [...schemasOf(SERVED_OPERATIONS), ...notifications];
 }
 

@@ -266,10 +266,12 @@ export const NewSubscription = object('NewSubscription', 'A subscription with it
   secret: shownSecret,
 });
 
+export const SECRET_GRACE_DEFAULT = 'P1D';
+
 export type SecretRotation = Static<typeof SecretRotation>;
 export const SecretRotation = strictObject('SecretRotation', 'How the old secret ends.', {
   gracePeriod: optional(
-    byDefault(doc(Duration, 'So long the old secret signs too: `PT0S` to `P7D`.'), 'P1D'),
+    byDefault(doc(Duration, 'So long the old secret signs too: `PT0S` to `P7D`.'), SECRET_GRACE_DEFAULT),
   ),
 });
 

@@ -1,6 +1,13 @@
 // The operations of a service, on the store that keeps its data.
 
-import { asJson, EventDraft, operationNamed, PolicyTrial, type TenantId } from '@tallystick/contract';
+import {
+  asJson,
+  EventDraft,
+  operationNamed,
+  PolicyTrial,
+  SubscriptionConfiguration,
+  type TenantId,
+} from '@tallystick/contract';
 import { createKeyOperations } from '../access/key-operations.ts';
 import { createTenantOperations } from '../access/tenant-operations.ts';
 import { createDeadLetters, letterCounts } from '../admin/dead-letters.ts';
@@ -22,6 +29,10 @@ import { createErase } from '../redaction/erase.ts';
 import { createRedact } from '../redaction/redact.ts';
 import { createRetentionOperations } from '../retention/preview.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
+import { createSecretBoxes } from '../keys/secret-box.ts';
+import { createSubscriptionOperations } from '../webhooks/subscription-operations.ts';
+import { createSubscriptionSecrets } from '../webhooks/subscription-secrets.ts';
+import { createJudgeTls } from './judge-tls.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -65,6 +76,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       change: store.access.change,
       wakeHoldCount: () => workers.wake('HoldCount'),
     }),
+    subscriptions: subscriptionOperations(store, reading, surroundings),
     violations: violationOperations(store, reading, surroundings),
     retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     admin: adminOperations(store, reading, surroundings),
@@ -144,6 +156,30 @@ function policyOperations(store: Store, reading: Reading, surroundings: Surround
     steadyNowMs: store.steadyNowMs,
     clock,
     nextId,
+    telemetry,
+  });
+}
+
+function subscriptionOperations(
+  { access, storage, tenancy, steadyNowMs }: Store,
+  { cursors }: Reading,
+  { clock, nextId, random, telemetry, waysOut }: Surroundings,
+) {
+  return createSubscriptionOperations({
+    subscriptions: access.subscriptions,
+    secrets: createSubscriptionSecrets(createSecretBoxes(storage.secretKeys, random)),
+    // Nothing is sent yet, so every circuit is closed.
+    circuits: { find: async () => new Map() },
+    judgeUrl: (url) => waysOut.webhooks.judge(url),
+    judgeTls: createJudgeTls(() => clock.now()),
+    schemaFaults: createRules(asJson(SubscriptionConfiguration)),
+    change: access.change,
+    tenancy,
+    cursors,
+    steadyNowMs,
+    clock,
+    nextId,
+    random,
     telemetry,
   });
 }

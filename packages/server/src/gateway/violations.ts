@@ -52,9 +52,9 @@ export function refusal(
     ...bySchema,
     ...own
       .filter(({ detail }) => !saidOf.has(detail.field))
-      .map(({ member, detail }): Violation => {
+      .map(({ member, detail, code }): Violation => {
         const place = received.placeOf(member);
-        return { place, code: CODE_OF_PLACE[place], detail };
+        return { place, code: code ?? CODE_OF_PLACE[place], detail };
       }),
   ];
   const place = PLACES.find((each) => found.some((other) => other.place === each)) ?? 'Body';

@@ -60,12 +60,12 @@ export interface SubscriptionAuthor {
 
 /** Sealed texts, in base64. */
 export interface SubscriptionBoxes {
-  readonly secret?: string;
+  readonly secret?: string | undefined;
   /** Signs, too, until its time is over. */
-  readonly previousSecret?: { readonly box: string; readonly untilMs: number };
+  readonly previousSecret?: { readonly box: string; readonly untilMs: number } | undefined;
   /** The credentials among the headers, by their names, as JSON. */
-  readonly headers?: string;
-  readonly clientKey?: string;
+  readonly headers?: string | undefined;
+  readonly clientKey?: string | undefined;
 }
 
 /** The content of its record. */

@@ -1,0 +1,99 @@
+// The rules for subscriptions that no schema states: what its URL, its filters and its headers may be, and how much of them a tenant
+// may have. Every event is matched against all of them, in the process that serves every tenant.
+
+import { type ErrorDetail, isDuration, LIMITS } from '@tallystick/contract';
+import { type OwnViolation, receivedMember } from '../call.ts';
+import { parseConditions } from '../policies/condition.ts';
+import { above, sumsOf } from '../policies/policy-budget.ts';
+import { longestMs } from '../runtime/expiry.ts';
+import { headerFaults } from './custom-headers.ts';
+import type { SubscriptionRecord } from './subscription.ts';
+
+type Fault = Omit<OwnViolation, 'member'>;
+
+/** Of anything that was received: the schema reports what is no subscription at all. */
+export function subscriptionFaults(subscription: unknown): Fault[] {
+  const filters = receivedMember(subscription, 'filters') ?? undefined;
+  const details = [
+    ...(filters === undefined ? [] : (parseConditions(filters, 'filters').faults ?? [])),
+    ...headerFaults(receivedMember(subscription, 'headers')),
+  ];
+  return [
+    ...urlFaults(receivedMember(subscription, 'url')).map((detail) => ({ detail, code: INVALID_URL })),
+    ...details.map((detail) => ({ detail })),
+  ];
+}
+
+export const INVALID_URL = 'INVALID_WEBHOOK_URL';
+
+/** As far as it can be told from the text alone; whether plain http is allowed, settings say. */
+function urlFaults(url: unknown): ErrorDetail[] {
+  const parsed = typeof url === 'string' && url.length <= LIMITS.urlLengthMax ? URL.parse(url) : null;
+  if (parsed === null) return [];
+  const { protocol, username, password } = parsed;
+  if (protocol !== 'https:' && protocol !== 'http:')
+    return [{ field: 'url', issue: `must begin with https:, not with ${protocol}` }];
+  if (username === '' && password === '') return [];
+  return [{ field: 'url', issue: 'must not have a user name or a password in it' }];
+}
+
+/** How long a secret that is replaced may go on signing. */
+export function graceFaults(rotation: unknown): ErrorDetail[] {
+  const gracePeriod = receivedMember(rotation, 'gracePeriod');
+  if (typeof gracePeriod !== 'string' || !isDuration(gracePeriod)) return [];
+  if (longestMs(gracePeriod) <= LIMITS.secretGraceMsMax) return [];
+  const days = LIMITS.secretGraceMsMax / 86_400_000;
+  return [{ field: 'gracePeriod', issue: `must be at most P${days}D`, value: gracePeriod }];
+}
+
+/** The limits that `subscription` would exceed, new or in place of its older version. `all` are those of the tenant, deleted ones too. */
+export function budgetFaults(
+  subscription: SubscriptionRecord,
+  all: readonly SubscriptionRecord[],
+): ErrorDetail[] {
+  const others = all.filter(({ subscriptionId }) => subscriptionId !== subscription.subscriptionId);
+  const there = [...others.filter(({ isDeleted }) => !isDeleted), subscription];
+  const sizes = there.map(sizeOf);
+  const sumOf = (name: keyof Size) => sizes.reduce((sum, size) => sum + size[name], 0);
+  const ofTenant = 'in the subscriptions of a tenant';
+  return [
+    ...above('', there.length, LIMITS.subscriptionsMax, 'subscriptions of a tenant'),
+    ...above(
+      '',
+      others.length + 1,
+      LIMITS.subscriptionRecordsMax,
+      'subscriptions of a tenant, with those that are deleted',
+    ),
+    ...above(
+      '',
+      sumOf('length'),
+      LIMITS.subscriptionsLengthMax,
+      'characters of JSON in all subscriptions of a tenant',
+    ),
+    ...above('filters', sumOf('conditions'), LIMITS.activeConditionsMax, `conditions ${ofTenant}`),
+    ...above('filters', sumOf('detectors'), LIMITS.activeDetectorsMax, `conditions with detects ${ofTenant}`),
+    ...above(
+      'filters',
+      sumOf('searches'),
+      LIMITS.activeSearchesMax,
+      `conditions with contains or [*] ${ofTenant}`,
+    ),
+  ];
+}
+
+interface Size extends ReturnType<typeof sumsOf> {
+  readonly length: number;
+}
+
+/** A version never changes: each is measured once. */
+const known = new WeakMap<SubscriptionRecord, Size>();
+
+function sizeOf(subscription: SubscriptionRecord): Size {
+  let size = known.get(subscription);
+  if (size === undefined) {
+    const { subscriptionId: ruleId, filters: conditions } = subscription;
+    size = { length: JSON.stringify(subscription).length, ...sumsOf([{ ruleId, conditions }]) };
+    known.set(subscription, size);
+  }
+  return size;
+}
