@@ -100,6 +100,9 @@ export class Connection {
       };
       const sent = this.#begin(target, request);
       sent.on('error', fail);
+      sent.on('upgrade', () => {
+        fail(course.error('Protocol', `${target.url.origin} changes the protocol, which nobody asked for`));
+      });
       sent.on('response', (answer) => {
         const { statusCode: status = 0, headers } = answer;
         this.#idleMsMax = idleMsIn(String(headers['keep-alive']));

@@ -14,10 +14,10 @@ export function faultOf(error: unknown, { origin }: URL, course: Course): Outbou
 }
 
 function wordsFor(code: string, { phase }: Course): readonly [OutboundFault, string] {
-  if (code === 'HPE_HEADER_OVERFLOW') return ['TooLarge', 'answers with too large headers'];
+  if (/^HPE_\w+_OVERFLOW$/.test(code)) return ['TooLarge', 'answers with too large headers'];
   if (code.startsWith('HPE_')) return ['Protocol', 'answers with what is not HTTP'];
   if (phase === 'Dns') return ['Dns', isNoAddress(code) ? 'leads to no address' : 'cannot be looked up'];
-  if (phase === 'Connect') return ['Connect', 'cannot be connected to'];
+  if (phase === 'Connect' && code !== 'ECONNRESET') return ['Connect', 'cannot be connected to'];
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return ['Tls', 'does not agree on TLS'];
   if (phase === 'Tls' && !CLOSED.has(code))
     return ['Tls', CERTIFICATE[code] ?? 'has a certificate that is not trusted'];
