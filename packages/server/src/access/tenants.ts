@@ -61,6 +61,8 @@ export interface TenantStore {
   find(tenantId: TenantId): Promise<StoredTenant | undefined>;
   /** The tenant, made if there is none. Many at once may share a commit. */
   ensure(tenantId: TenantId, nowMs: number): Promise<StoredTenant>;
+  /** Destroys its key of fingerprints: nothing that was sent before is recognised. Returns the new one. */
+  replaceFingerprintKey(tenantId: TenantId): Promise<Uint8Array>;
   /** By name, without the installation. */
   page(request: RowsRequest, states: readonly string[]): Promise<readonly StoredTenant[]>;
   /** How many there are, counted up to one more than a list's total is exact for. */
@@ -71,6 +73,8 @@ export interface TenantStore {
 export interface Tenants {
   find(tenantId: TenantId): Promise<TenantRecord | undefined>;
   ensure(tenantId: TenantId, nowMs: number): Promise<TenantRecord>;
+  /** Of a tenant that is erased: this record of it has the new key. */
+  withNewFingerprints(tenant: TenantRecord): Promise<TenantRecord>;
   page(request: RowsRequest, states: readonly string[]): Promise<readonly TenantRecord[]>;
   count(states: readonly string[]): Promise<number>;
   /** Those of which this process knows that a record was altered, put back or removed, if it still is. */
@@ -141,6 +145,13 @@ export function createTenants(
       if (found !== undefined) return found;
       // A concurrent lookup found it missing.
       return tenantOf(await store.ensure(tenantId, nowMs));
+    },
+    async withNewFingerprints(tenant) {
+      try {
+        return { ...tenant, fingerprintKey: await store.replaceFingerprintKey(tenant.tenantId) };
+      } finally {
+        kept.forget();
+      }
     },
     page: async (request, states) => Promise.all((await store.page(request, states)).map(tenantOf)),
     count: (states) => store.count(states),

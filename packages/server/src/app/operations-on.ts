@@ -64,6 +64,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       ...redactionParts(store, reading, surroundings),
       tenancy: store.tenancy,
       keys: store.storage.tenantKeys,
+      random: surroundings.random,
     }),
     streams: createStreams(reading),
     apiKeys: keyOperations(store, reading, surroundings),

@@ -167,7 +167,7 @@ function workOn(
   const { clock, random, telemetry, nextId, keyring } = surroundings;
   const { change, tenants, erasures, holds } = access;
   const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
-  const erasing = { ...removing, ...rest, change, tenants, erasures, clock, nextId, telemetry };
+  const erasing = { ...removing, ...rest, work, change, tenants, erasures, clock, nextId, telemetry };
   const wake = () => workers.wake('Purge');
   const sweeping = createSweeping({ storage, ...rest, tenants, signing, wake }, surroundings);
   const kinds = [

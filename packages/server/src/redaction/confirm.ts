@@ -11,6 +11,7 @@ import {
   type OperationId,
 } from '@tallystick/contract';
 import { KINDS, parseJson } from '@tallystick/evidence';
+import type { Tenants } from '../access/tenants.ts';
 import type { Call, Received } from '../call.ts';
 import { seesEverything } from '../policies/sight.ts';
 import type { RecordWrite } from '../records/change.ts';
@@ -34,6 +35,7 @@ import { commitRedaction, receiptOf, redactableIn, type Redactable, type RedactP
 export interface ConfirmParts extends RedactParts {
   readonly erasures: GenuineRecords<ErasureRecord>;
   readonly pending: GenuineRecords<PendingRedaction>;
+  readonly tenants: Pick<Tenants, 'find' | 'withNewFingerprints'>;
   /** There is an erasure to go on with. */
   readonly wake: () => void;
 }
@@ -168,7 +170,9 @@ async function confirmErasure(call: Call, erasure: ErasureRecord | undefined, pa
     confirmed: partyOf(call, parts),
   };
   const body = showErasure(next, call);
-  const once = onceOf(call, call.tenantRecord!, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body));
+  const known = call.tenantRecord!;
+  const tenant = erasure.isOfAll ? await parts.tenants.withNewFingerprints(known) : known;
+  const once = onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body));
   const { requestId, correlationId } = call.correlation;
   const result = await parts.change({
     owner: next.tenantId,

@@ -8,6 +8,7 @@ import { test } from 'node:test';
 import type { List, PolicyViolation } from '@tallystick/contract';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { WORK_FILE } from '../storage/sqlite/work/work-database.ts';
 import { PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask as askOf } from '../testing/ask.ts';
@@ -28,10 +29,16 @@ async function erased(ask: Ask, more: object = {}) {
   return (await ask('GET', path)).body;
 }
 
-/** Instead of in a minute. */
-function lookAgainNow(directory: string): void {
+/** Instead of in a minute: all erasures, or one. */
+function lookAgainNow(directory: string, erasureId = '%'): void {
   using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
-  db.exec("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure'");
+  db.prepare("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure' AND job_id LIKE ?").run(erasureId);
+}
+
+function fingerprintKeyIn(directory: string): Buffer {
+  using db = new DatabaseSync(join(directory, JOURNAL_FILE), { readOnly: true });
+  const row = db.prepare("SELECT fingerprint_key FROM tenants WHERE tenant_id = 'acme'").get();
+  return Buffer.from(row!['fingerprint_key'] as Uint8Array);
 }
 
 function windowsIn(directory: string): number {
@@ -177,6 +184,76 @@ test('what alerts have found in erased events goes with them; what is held, or c
   await sent({ payload: { iban: 'later' } });
   await until(async () => (await violations()).length === 4);
   await until(() => filesWith(app.dataDirectory, CANARY).length === 0);
+});
+
+test('the key of fingerprints goes at the request, and what comes from then on is recognised by a new one', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const eventId = '01KE0000000000000000000042';
+  const send = (key: string, more: object = {}) =>
+    ask('POST', '/audit-events', { ...EVENT, ...more }, { 'Idempotency-Key': key });
+  assert.equal((await send('before')).status, 201);
+  await sent({ eventId });
+  const [stream] = (await ask('GET', '/event-streams')).body.data as unknown as { streamId: string }[];
+  const verify = () =>
+    ask('POST', `/event-streams/${stream!.streamId}/verify`, {}, { 'Idempotency-Key': 'v' });
+  const asked = await verify();
+  assert.equal(asked.status, 202, asked.text);
+  const key = fingerprintKeyIn(app.dataDirectory);
+  const request = { tenantId: 'acme', reason: 'x' };
+  const once = () => ask('POST', '/erasures', request, { 'Idempotency-Key': 'erasure' });
+  const made = await once();
+  assert.equal(made.status, 202, made.text);
+  assert.notDeepEqual(fingerprintKeyIn(app.dataDirectory), key);
+  const during = await send('during');
+  const path = `/erasures/${made.body.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  await until(() => filesWith(app.dataDirectory, key).length === 0);
+  assert.deepEqual([(await once()).status, (await once()).body], [200, made.body]);
+  assert.deepEqual([(await send('before')).status, (await send('before')).status], [201, 200]);
+  assert.deepEqual([during.status, (await send('during')).body.eventId], [201, during.body.eventId]);
+  assert.equal((await send('of-an-event', { eventId })).status, 409, 'its id stays in use');
+  const later = { eventId: '01KE0000000000000000000043' };
+  assert.deepEqual([(await send('a', later)).status, (await send('b', later)).status], [201, 200]);
+  assert.deepEqual([(await verify()).status, (await verify()).status], [202, 200], 'a job is asked for anew');
+});
+
+test('with four eyes the key of fingerprints goes when the second caller confirms', async (t) => {
+  const { app, ask, sent, secondCaller } = await startRedacting(t);
+  await sent();
+  await ask('PUT', '/admin/tenants/acme', { fourEyes: true });
+  const other = await secondCaller();
+  const key = fingerprintKeyIn(app.dataDirectory);
+  const { body } = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'x' });
+  assert.deepEqual(fingerprintKeyIn(app.dataDirectory), key);
+  const confirm = () =>
+    other('POST', `/admin/operations/${body.operationId}/confirm`, undefined, { 'Idempotency-Key': 'c' });
+  const confirmed = await confirm();
+  assert.equal(confirmed.status, 200, confirmed.text);
+  assert.notDeepEqual(fingerprintKeyIn(app.dataDirectory), key);
+  assert.deepEqual((await confirm()).body, confirmed.body);
+  const path = `/erasures/${body.operationId}`;
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  await until(() => filesWith(app.dataDirectory, key).length === 0);
+});
+
+test('an erasure of a person that waits for a hold knows the person also when the tenant is to be erased', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const held = await sent({ actor: { actorType: 'User', userId: 'u-7' } });
+  const { holdId } = (await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' }))
+    .body as unknown as { holdId: string };
+  const waiting = async (scope: object) => {
+    const { erasureId } = (await ask('POST', '/erasures', { ...scope, reason: 'x' })).body;
+    const path = `/erasures/${erasureId}`;
+    await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+    return { erasureId, path };
+  };
+  const person = await waiting({ subject: { userId: 'u-7' } });
+  await waiting({ tenantId: 'acme' });
+  assert.equal((await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' })).status, 200);
+  lookAgainNow(app.dataDirectory, person.erasureId);
+  await until(async () => (await ask('GET', person.path)).body.status === 'Completed');
+  assert.deepEqual(countsOf((await ask('GET', person.path)).body), [1, 1, 0]);
+  assert.equal((await ask('GET', `/audit-events/${held}`)).body.actor.userId, undefined);
 });
 
 test('a second erasure counts nothing that the first has erased', async (t) => {

@@ -15,7 +15,7 @@ import type { IndexSpan } from '../streams/removal/removal.ts';
 import { remove, untilSigned } from '../streams/removal/remove.ts';
 import type { DestroyedKeys } from '../streams/removal/tenant-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Job } from '../work/jobs.ts';
+import type { Job, WorkStore } from '../work/jobs.ts';
 import type { Holding } from '../work/workers.ts';
 import type { ErasureCounts, ErasureRecord } from './erasure.ts';
 import { type FinishParts, leaveNoTraces } from './finish-redactions.ts';
@@ -28,6 +28,7 @@ export interface TenantScope {
 
 export interface EraseTenantParts extends FinishParts {
   readonly log: LogReader & Pick<LogWriter, 'endKeyWindows'>;
+  readonly work: Pick<WorkStore, 'forTenant'>;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly clock: Clock;
@@ -82,6 +83,9 @@ export async function eraseTenant(
   const violations = parts.violations.forTenant(tenant);
   using deadline = deadlineOf(signal);
   if (end > firstIndex) await untilSigned(end - 1, { tenant, deadline }, parts);
+  // Nothing recognises them: the key of the fingerprints was replaced at the request.
+  while (await parts.log.endKeyWindows(tenant, scope.keysBeforeMs)) signal.throwIfAborted();
+  await parts.work.forTenant(tenant).endKeyWindows(scope.keysBeforeMs);
   let walk = walkOf(erasure, firstIndex);
   while (walk.next < end) {
     signal.throwIfAborted();
@@ -100,7 +104,6 @@ export async function eraseTenant(
     progress(JSON.stringify(walk));
   }
   await violations.removeWindows(request.receivedAtMs);
-  while (await parts.log.endKeyWindows(tenant, scope.keysBeforeMs)) signal.throwIfAborted();
   await leaveNoTraces(tenant, parts);
   const { tenantKeys } = await parts.destroyKeys(tenant);
   parts.telemetry.info('content of a tenant is erased', { tenant, destroyedKeys: tenantKeys.length });

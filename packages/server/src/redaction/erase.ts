@@ -12,12 +12,13 @@ import {
   LIMITS,
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
-import type { TenantRecord } from '../access/tenants.ts';
+import type { TenantRecord, Tenants } from '../access/tenants.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Call, Received } from '../call.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
 import { recordsOf } from '../records/change.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
+import type { Random } from '../runtime/random.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
 import type { TenantKeyStore } from '../streams/removal/tenant-keys.ts';
@@ -31,7 +32,9 @@ export interface EraseParts
   extends Pick<RedactParts, 'change' | 'clock' | 'steadyNowMs' | 'nextId' | 'uuid' | 'telemetry'> {
   readonly erasures: GenuineRecords<ErasureRecord>;
   readonly tenancy: Pick<Tenancy, 'provide'>;
+  readonly tenants: Pick<Tenants, 'withNewFingerprints'>;
   readonly keys: Pick<TenantKeyStore, 'close'>;
+  readonly random: Pick<Random, 'bytes'>;
   /** There is something to do. */
   readonly wake: () => void;
 }
@@ -66,22 +69,24 @@ async function request(
     throw new AuditError('VALIDATION_FAILED', `${faults[0]!.field} ${faults[0]!.issue}.`, {
       details: faults,
     });
-  const tenant = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
+  const known = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
   const { requestId, correlationId } = call.correlation;
-  const erasure = newErasure(call, tenant, fields, parts);
+  const erasure = newErasure(call, known, wanted, parts);
   const { erasureId } = erasure;
-  const told = { tenant: tenant.tenantId, erasureId, reason, requestId, caller: erasure.requested.name };
+  const told = { tenant: known.tenantId, erasureId, reason, requestId, caller: erasure.requested.name };
   parts.telemetry.info('an erasure is asked for', told);
-  const body = tenant.fourEyes
+  const body = known.fourEyes
     ? ({ operationId: erasureId as string, status: 'AwaitingConfirmation' } as const)
     : showErasure(erasure, call);
   const nowMs = idempotencyNowMs(parts);
   const job: ErasureBody =
     subject === undefined
       ? { ofAll: { keysBeforeMs: nowMs + LIMITS.idempotencyWindowMs }, correlationId: parts.uuid() }
-      : { subject: hashesOf(subject, tenant), correlationId };
+      : { subject: hashesOf(subject, parts.random), correlationId };
   // So that all that comes behind the notice is under other keys.
-  if (subject === undefined) await parts.keys.close(tenant.tenantId);
+  if (subject === undefined) await parts.keys.close(known.tenantId);
+  const isUnderNewKey = subject === undefined && !known.fourEyes;
+  const tenant = isUnderNewKey ? await parts.tenants.withNewFingerprints(known) : known;
   const result = recordsOf(
     await parts.change({
       owner: tenant.tenantId,
@@ -104,7 +109,7 @@ function answered(body: Answer<'erasures.create'>['body']) {
 function newErasure(
   { caller }: Call,
   { tenantId, fourEyes }: TenantRecord,
-  fields: ErasureRecord['fields'],
+  { subject, fields }: ErasureRequest,
   { clock, nextId }: Pick<EraseParts, 'clock' | 'nextId'>,
 ): ErasureRecord {
   const { name, identity } = caller!;
@@ -116,6 +121,7 @@ function newErasure(
     requested: { name, identity, atMs: clock.now() },
     confirmed: undefined,
     noticeId: nextId(),
+    isOfAll: subject === undefined,
     fields,
     counts: undefined,
     completedAtMs: undefined,

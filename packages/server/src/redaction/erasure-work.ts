@@ -217,7 +217,7 @@ async function erasePortion(
   const pause = pausesBy(parts.clock);
   for (let attempt = 1; attempt <= PORTION_ATTEMPTS_MAX; attempt++) {
     const tenantRecord = (await parts.tenants.find(tenant))!;
-    const isOfSubject = subjectJudge(subject, tenantRecord);
+    const isOfSubject = subjectJudge(subject);
     const matching: Present[] = [];
     const held: Present[] = [];
     const wanted: Wanted[] = [];

@@ -39,6 +39,8 @@ export interface ErasureRecord {
   readonly requested: Party;
   readonly confirmed: Party | undefined;
   readonly noticeId: EventId;
+  /** The whole tenant. */
+  readonly isOfAll: boolean;
   readonly fields: readonly string[] | undefined;
   readonly counts: ErasureCounts | undefined;
   readonly completedAtMs: number | undefined;

@@ -1,14 +1,17 @@
-// How an erasure knows the events of a person without keeping who that is: by HMACs of the values under a key of the tenant.
+// How an erasure knows the events of a person without keeping who that is: by HMACs of the values under a key of its own, which goes
+// with them when the erasure ends. No key of the tenant: one may be replaced while an erasure waits for holds.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ErasureSubject } from '@tallystick/contract';
-import type { TenantRecord } from '../access/tenants.ts';
+import { fromBase64, toBase64 } from '@tallystick/evidence';
 import type { EventFields } from '../events/show.ts';
+import type { Random } from '../runtime/random.ts';
 
-type Key = Pick<TenantRecord, 'fingerprintKey'>;
+const KEY_BYTES = 32;
 
-/** In base64. An event is the person's if it has any of them. */
+/** In base64. An event is the person's if it has any of those behind the key. */
 export interface SubjectHashes {
+  readonly key: string;
   readonly userId?: string;
   readonly userName?: string;
   /** Of type and id together. */
@@ -17,9 +20,11 @@ export interface SubjectHashes {
 
 export function hashesOf(
   { userId, userName, resourceType, resourceId }: ErasureSubject,
-  key: Key,
+  random: Pick<Random, 'bytes'>,
 ): SubjectHashes {
+  const key = random.bytes(KEY_BYTES);
   return {
+    key: toBase64(key),
     ...(userId !== undefined && { userId: hashOf(key, 'userId', userId) }),
     ...(userName !== undefined && { userName: hashOf(key, 'userName', userName) }),
     ...(resourceType !== undefined &&
@@ -28,7 +33,8 @@ export function hashesOf(
 }
 
 /** Whether an event is the person's, by its facts. */
-export function subjectJudge(subject: SubjectHashes, key: Key): (facts: EventFields) => boolean {
+export function subjectJudge(subject: SubjectHashes): (facts: EventFields) => boolean {
+  const key = fromBase64(subject.key);
   return ({ actor, resource }) => {
     const { userId, userName } = actor;
     const { resourceType, resourceId } = resource;
@@ -49,8 +55,6 @@ function isSame(wanted: string | undefined, found: string | false): boolean {
   return wanted !== undefined && found !== false && timingSafeEqual(Buffer.from(wanted), Buffer.from(found));
 }
 
-function hashOf({ fingerprintKey }: Key, ...parts: readonly string[]): string {
-  return createHmac('sha256', fingerprintKey)
-    .update(JSON.stringify(['erasure', ...parts]))
-    .digest('base64');
+function hashOf(key: Uint8Array, ...parts: readonly string[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64');
 }

@@ -31,7 +31,7 @@ export function guarded<T extends object>(
   });
 }
 
-const WRITES = ['ensure', 'keep', 'current'];
+const WRITES = ['ensure', 'keep', 'current', 'replaceFingerprintKey'];
 
 /** For keys, tenants and all other records. */
 export function recordsMessage(method: string): string {

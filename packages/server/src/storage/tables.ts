@@ -78,6 +78,7 @@ export const TABLES = {
       tenant: { type: 'bigint!', evidence: 'the number that all rows of the tenant bear', only: 'SQLite' },
       tenant_id: tenantBy('the name is in the genesis of the log, and in its checkpoints'),
       fingerprint_key: { type: 'bytea!', not: REPEATS },
+      kept_index_key: { type: 'bytea', not: 'opens the index of events' },
       index_key: { type: 'bytea!=', not: 'opens the index of events', only: 'PostgreSQL', isMade: true },
       created_at_ms: { type: 'bigint!', not: 'no log speaks of it' },
     },

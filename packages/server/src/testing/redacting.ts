@@ -57,8 +57,8 @@ export async function startRedacting(
   return { app, ask, sent, secondCaller: async () => as((await callerOf(app, 'acme')).key) };
 }
 
-/** The files of a data directory that hold a text. */
-export function filesWith(directory: string, text: string): string[] {
+/** The files of a data directory that hold a text, or some bytes. */
+export function filesWith(directory: string, text: string | Buffer): string[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const path = join(directory, name);
     return statSync(path).isFile() && readFileSync(path).includes(text);

@@ -215,6 +215,8 @@ export interface TenantJobs {
   doAgain(jobId: string, once?: JobKey): Promise<Retried>;
   /** Unless it has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedJobKey | undefined>;
+  /** The keys whose windows end earlier are not used any more. */
+  endKeyWindows(beforeMs: number): Promise<void>;
   letters(request: RowsRequest & LetterStates): Promise<Job[]>;
   letterCount(states: LetterStates): Promise<number>;
   /** Removes the letters of a kind that have not failed since `failedBeforeMs`. */

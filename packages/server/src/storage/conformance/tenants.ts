@@ -46,6 +46,28 @@ export const tenantClaims: Claims = {
     assert.notDeepEqual(other.fingerprintKey, fingerprintKey);
   },
 
+  'the key of fingerprints is replaced for one tenant, and for everybody who has read it': async (place) => {
+    const before = await (async () => {
+      await using storage = await openWith(place, 'acme', 'other');
+      const other = await storage.tenants.find('other');
+      const { fingerprintKey: first, ...facts } = (await storage.tenants.find('acme'))!;
+      const keys = [first];
+      for (let i = 0; i < 2; i++) {
+        const version = await storage.records.version();
+        const key = await storage.tenants.replaceFingerprintKey('acme');
+        assert.notEqual(await storage.records.version(), version, 'what is kept is read again');
+        assert.deepEqual(await storage.tenants.find('acme'), { ...facts, fingerprintKey: key });
+        keys.push(key);
+      }
+      assert.equal(new Set(keys.map((key) => Buffer.from(key).toString('hex'))).size, 3);
+      assert.deepEqual(await storage.tenants.find('other'), other);
+      await assert.rejects(storage.tenants.replaceFingerprintKey('nobody'), Error);
+      return keys.at(-1);
+    })();
+    await using storage = await place.open();
+    assert.deepEqual((await storage.tenants.find('acme'))?.fingerprintKey, before);
+  },
+
   'concurrent calls for tenants get the same ones': async (place) => {
     await using storage = await place.open();
     const names = Array.from({ length: 200 }, (_, i) => `t${i % 50}`);

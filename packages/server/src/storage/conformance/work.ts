@@ -107,6 +107,29 @@ export const workClaims: Claims = {
     assert.ok((await jobs.find(first)) !== undefined);
   },
 
+  'the keys of a tenant whose time ends before a moment are free at once': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const keyOf = (key: string, expiresAtMs: number) => ({
+      operation: 'streams.verify' as const,
+      key,
+      fingerprint: fingerprint(1),
+      classification: 'Public' as const,
+      expiresAtMs,
+      answer: '{}',
+    });
+    const [early, late] = [keyOf('early', NOW_MS + DAY_MS - 1), keyOf('late', NOW_MS + DAY_MS)];
+    for (const once of [early, late]) {
+      await enqueue(storage, 'acme', { once });
+      await enqueue(storage, 'other', { once });
+    }
+    await storage.work.forTenant('acme').endKeyWindows(NOW_MS + DAY_MS);
+    const used = async (tenant: string, { key }: typeof early) =>
+      (await storage.work.forTenant(tenant).usedKey('streams.verify', key, NOW_MS)) !== undefined;
+    assert.deepEqual([await used('acme', early), await used('acme', late)], [false, true]);
+    assert.deepEqual([await used('other', early), await used('other', late)], [true, true]);
+    await enqueue(storage, 'acme', { once: early });
+  },
+
   'a job whose idempotency key is in force stays, however many others are done': async (place) => {
     await using storage = await openWith(place, 'acme');
     const jobs = storage.work.forTenant('acme');

@@ -1,5 +1,6 @@
 // A tenant with its settings, as a row of either database.
 
+import { createHash } from 'node:crypto';
 import type { StoredTenant } from '../../access/tenants.ts';
 import type { RecordKind } from '../../records/records.ts';
 import { LATEST_MS } from '../../runtime/clock.ts';
@@ -10,6 +11,16 @@ import type { Backend } from '../table.ts';
 
 /** The key of the HMACs by which repeated requests are recognised. */
 export const FINGERPRINT_KEY_BYTES = 32;
+
+/**
+ * What opens the index of a tenant, besides its key under the keyring: made of the key of fingerprints, to which it does not lead back. Where
+ * that one was replaced, the one before is kept.
+ */
+export function indexKeyIn(row: Readonly<Record<string, unknown>>): Uint8Array {
+  return row['kept_index_key'] === null
+    ? createHash('sha256').update('index of events ').update(blobOf(row, 'fingerprint_key')).digest()
+    : blobOf(row, 'kept_index_key');
+}
 
 const TENANT_COLUMN = { SQLite: 'tenant', PostgreSQL: 'tenant_id' } as const;
 

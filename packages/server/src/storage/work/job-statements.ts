@@ -75,6 +75,10 @@ function enqueueing<S>({ now, prepare }: Dialect<S>) {
       `UPDATE jobs SET operation = NULL, key = NULL WHERE tenant_id = $1 AND operation = $2 AND key = $3
          AND key_expires_ms <= $4`,
     ),
+    endKeyWindows: prepare(
+      `UPDATE jobs SET operation = NULL, key = NULL, fingerprint = NULL, answer = NULL
+       WHERE tenant_id = $1 AND key IS NOT NULL AND key_expires_ms < $2`,
+    ),
     waitingCount: prepare(
       `SELECT count(*) AS count FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state IN ('Later', 'Waiting')`,
     ),

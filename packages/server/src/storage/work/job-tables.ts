@@ -132,6 +132,12 @@ export class JobTables<S> {
     return row && usedIn(row);
   }
 
+  endKeyWindows(tenant: TenantId, beforeMs: number): Promise<void> {
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      await transaction.change(this.#statements.endKeyWindows, [tenant, beforeMs]);
+    });
+  }
+
   async letters(
     tenant: TenantId,
     { way, beyond, limit, ...states }: RowsRequest & LetterStates,

@@ -13,7 +13,7 @@ import type { IndexedLog } from '../store/segment-store.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { said } from './any-question.ts';
 import { boundLog } from './bound-ports.ts';
-import { asking, notes } from './noted-events.ts';
+import { asking, notes, noting } from './noted-events.ts';
 import { type IndexBackend, TestIndex } from './open-index.ts';
 import { questionOf } from './plain-definition.ts';
 
@@ -85,6 +85,19 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
       const words = (event: object | undefined) => ({ ...event!, payload: { note: 'returned' } });
       assert.deepEqual(await altered(words), { total: 14, faults });
       assert.deepEqual(await altered((event) => event), { total: 15, faults: [] });
+    }),
+  );
+
+  test(
+    'segments open as before when the key of fingerprints is replaced',
+    withIndex(async (index, backend) => {
+      await index.append('acme', [...notes(4), noting('xylophone', { classification: 'Secret' })]);
+      await index.follow();
+      for (let i = 0; i < 2; i++) {
+        await backend.storage.tenants.replaceFingerprintKey('acme');
+        assert.deepEqual(await compared(backend), { faults: [], events: 5 });
+        assert.equal((await new TestIndex(backend).find('acme', asking('xylophone'))).total, 1);
+      }
     }),
   );
 

@@ -38,8 +38,8 @@ const PUT = statement(
      state = excluded.state, unique_name = excluded.unique_name, lookup = excluded.lookup, salt = excluded.salt,
      mac = excluded.mac`,
 );
-// Random, so that the next change is seen even if the value was tampered with.
-const NEW_VERSION = statement(
+/** Whatever is kept of records and tenants is read again. Random, so that the next change is seen even if the value was tampered with. */
+export const NEW_VERSION = statement(
   `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', gen_random_uuid()::text)
    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 );

@@ -10,6 +10,7 @@ import { RECORDS_COUNTED_MAX } from '../../rows/record-row.ts';
 import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-row.ts';
 import { TenantPool } from '../../pool/tenant-pool.ts';
 import { ALL_TENANTS, type Database, type Row, statement } from '../connection/database.ts';
+import { NEW_VERSION } from './records.ts';
 
 const TENANTS = tenantsWith('PostgreSQL');
 const READ = statement(`${TENANTS} WHERE tenants.tenant_id = ANY ($1::text[])`);
@@ -21,6 +22,9 @@ const ADD = statement(
 const ADD_HEADS = statement(
   `INSERT INTO heads (tenant_id) SELECT id FROM unnest($1::text[]) AS wanted (id)
    ORDER BY id COLLATE "C" ON CONFLICT (tenant_id) DO NOTHING`,
+);
+const REPLACE_KEY = statement(
+  'UPDATE tenants SET kept_index_key = index_key, fingerprint_key = $2 WHERE tenant_id = $1',
 );
 const LISTED = `${TENANTS} WHERE tenants.tenant_id <> '${INSTALLATION}' AND coalesce(state, 'Active') = ANY ($1::text[])`;
 const RISING = statement(`${LISTED} AND tenants.tenant_id > $2 ORDER BY tenants.tenant_id LIMIT $3`);
@@ -38,6 +42,15 @@ export function createTenantStore(database: Database, random: Random): TenantSto
     async ensure(tenantId, nowMs) {
       newestMs = nowMs;
       return (await writes.ask(tenantId))!;
+    },
+    async replaceFingerprintKey(tenantId) {
+      const key = random.bytes(FINGERPRINT_KEY_BYTES);
+      await database.inTransaction({ role: 'Writer', tenants: [tenantId] }, async (transaction) => {
+        if ((await transaction.change(REPLACE_KEY, [tenantId, key])) === 0)
+          throw new Error(`there is no tenant ${tenantId}`);
+        await transaction.change(NEW_VERSION);
+      });
+      return key;
     },
     page: async ({ way, beyond, limit }, states) =>
       (way === 'Rising'

@@ -116,3 +116,11 @@ export const INDEX_KEY = [
   // Segments are rewritten for what was removed since they were made.
   'CREATE INDEX deletions_by_notice ON deletions (tenant_id, notice_index)',
 ];
+
+/** The same key as before, also where the key of fingerprints is replaced: who does so keeps what opens the index. */
+export const KEPT_INDEX_KEY = [
+  'ALTER TABLE tenants DROP COLUMN index_key',
+  'ALTER TABLE tenants ADD COLUMN kept_index_key bytea',
+  `ALTER TABLE tenants ADD COLUMN index_key bytea NOT NULL
+   GENERATED ALWAYS AS (coalesce(kept_index_key, sha256('index of events '::bytea || fingerprint_key))) STORED`,
+];

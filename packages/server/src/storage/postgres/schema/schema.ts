@@ -6,7 +6,7 @@
 import { LIMITS } from '@tallystick/contract';
 import { jobTables, laneTables } from '../../work/job-schema.ts';
 import { violationTables } from '../../work/violation-statements.ts';
-import { INDEX_KEY, segmentTables, viewTables } from './index-tables.ts';
+import { INDEX_KEY, KEPT_INDEX_KEY, segmentTables, viewTables } from './index-tables.ts';
 import { keyTables } from './key-tables.ts';
 import { redactions } from './redaction-tables.ts';
 import { decisions, HOLD_NOTICES, pastRecords, VIOLATION_EVENTS } from './policy-tables.ts';
@@ -324,6 +324,8 @@ export const MIGRATIONS: readonly Migration[] = [
   () => keyTables(TENANT),
   () => HOLD_NOTICES,
   () => VIOLATION_EVENTS,
+  // The key of fingerprints can be replaced.
+  () => KEPT_INDEX_KEY,
   // Lanes of jobs.
   () => laneTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
 ];

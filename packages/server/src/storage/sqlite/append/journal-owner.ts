@@ -29,7 +29,7 @@ import { type ClosedKeys, closeKeys, keyRowsOf } from '../records/tenant-keys.ts
 import { runSync } from '../../resumable.ts';
 import { destroyKeys, renewKeys } from '../../sealing/key-changes.ts';
 import { provideSecretKey, usableSecretKey } from '../../sealing/secret-keys.ts';
-import { addTenants, type NewTenant } from '../records/tenants.ts';
+import { addTenants, type NewTenant, replaceFingerprintKey } from '../records/tenants.ts';
 import { endKeyWindows } from './used-keys.ts';
 import { TreePublisher } from '../tree/tree-publisher.ts';
 import { VIEWS_FILE } from '../event-index/views-database.ts';
@@ -89,6 +89,10 @@ export class JournalOwner implements Disposable {
 
   addTenants(tenants: readonly NewTenant[], nowMs: number): void {
     this.#orOpenAnew(({ db }) => inTransaction(db, () => addTenants(db, tenants, nowMs)));
+  }
+
+  replaceFingerprintKey(tenant: NewTenant): void {
+    this.#orOpenAnew(({ db }) => inTransaction(db, () => replaceFingerprintKey(db, tenant)));
   }
 
   settleSigner(fingerprint: string): string {

@@ -295,4 +295,8 @@ export const MIGRATIONS: readonly string[] = [
   -- The notices that tell of holds and policies: who removes content asks for the newest one.
   CREATE INDEX entries_of_holds ON entries (tenant, leaf_index) WHERE substr(entry, 17, 1) IN (x'05', x'06');
   `,
+  `
+  -- NULL: the index is opened by what is made of the key of fingerprints. Else that was replaced since.
+  ALTER TABLE tenants ADD COLUMN kept_index_key BLOB;
+  `,
 ];

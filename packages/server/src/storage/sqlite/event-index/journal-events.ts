@@ -23,7 +23,8 @@ import {
   type ReadTogether,
   type Removal,
 } from '../../event-index/store/segment-store.ts';
-import { blobOf, numberOf, textIn } from '../../rows/columns.ts';
+import { numberOf, textIn } from '../../rows/columns.ts';
+import { indexKeyIn } from '../../rows/tenant-row.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { LogTables } from '../log/log-tables.ts';
 import { LoggedEvents, type LoggedRow } from './logged-events.ts';
@@ -64,7 +65,9 @@ export class JournalEvents implements IndexedLog {
       `SELECT key_id, sealed FROM tenant_keys JOIN tenants USING (tenant)
        WHERE tenant_id = ? AND purpose = 'Tenant' AND state = 'Open'`,
     );
-    this.#tenant = journal.prepare('SELECT tenant, fingerprint_key FROM tenants WHERE tenant_id = ?');
+    this.#tenant = journal.prepare(
+      'SELECT tenant, fingerprint_key, kept_index_key FROM tenants WHERE tenant_id = ?',
+    );
     // Larger indexes exist only in altered rows.
     const head = `SELECT max(leaf_index) FROM entries WHERE entries.tenant = tenants.tenant AND leaf_index <= ${Number.MAX_SAFE_INTEGER}`;
     this.#head = journal.prepare(`SELECT (${head}) AS last FROM tenants WHERE tenant_id = ?`);
@@ -179,7 +182,7 @@ export class JournalEvents implements IndexedLog {
   }
 
   secrets(tenant: TenantId): [own: Uint8Array, sealed?: Uint8Array] {
-    const own = blobOf(this.#tenant.get(tenant), 'fingerprint_key');
+    const own = indexKeyIn(this.#tenant.get(tenant)!);
     const sealed = this.#sealed.indexSecret(tenant, this.#tenantKey.get(tenant));
     return sealed === undefined ? [own] : [own, sealed];
   }

@@ -16,6 +16,10 @@ import {
   recordValues,
 } from '../../rows/record-row.ts';
 
+/** Whatever is kept of records and tenants is read again. Random, so that the next change is seen even if the value was tampered with. */
+export const NEW_VERSION = `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', hex(randomblob(8)))
+   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
+
 /** Runs inside the caller's transaction. */
 export class RecordRows {
   readonly #version: StatementSync;
@@ -34,11 +38,7 @@ export class RecordRows {
     this.#put = db.prepare(
       `INSERT OR REPLACE INTO records (tenant, ${RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    // Random, so that the next change is seen even if the value was tampered with.
-    this.#newVersion = db.prepare(
-      `INSERT INTO meta (name, value) VALUES ('${RECORDS_VERSION}', hex(randomblob(8)))
-       ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-    );
+    this.#newVersion = db.prepare(NEW_VERSION);
   }
 
   version(tenant: number, { kind, id }: StoredRecord): number {

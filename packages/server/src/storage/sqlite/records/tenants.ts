@@ -9,9 +9,10 @@ import type { Random } from '../../../runtime/random.ts';
 import { numberOf } from '../../rows/columns.ts';
 import { LAST_ID } from '../../rows/last-id.ts';
 import { RECORDS_COUNTED_MAX } from '../../rows/record-row.ts';
-import { FINGERPRINT_KEY_BYTES, tenantIn, tenantsWith } from '../../rows/tenant-row.ts';
+import { FINGERPRINT_KEY_BYTES, indexKeyIn, tenantIn, tenantsWith } from '../../rows/tenant-row.ts';
 import { TenantPool } from '../../pool/tenant-pool.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
+import { NEW_VERSION } from './records.ts';
 
 /** A tenant to create unless it exists, with its key. */
 export interface NewTenant {
@@ -26,6 +27,19 @@ export function addTenants(db: DatabaseSync, tenants: readonly NewTenant[], nowM
      ON CONFLICT (tenant_id) DO NOTHING`,
   );
   for (const { tenantId, fingerprintKey } of tenants) add.run(tenantId, fingerprintKey, nowMs);
+}
+
+/** Runs inside the caller's transaction. */
+export function replaceFingerprintKey(db: DatabaseSync, { tenantId, fingerprintKey }: NewTenant): void {
+  const read = db.prepare('SELECT fingerprint_key, kept_index_key FROM tenants WHERE tenant_id = ?');
+  const row = read.get(tenantId);
+  if (row === undefined) throw new Error(`there is no tenant ${tenantId}`);
+  db.prepare('UPDATE tenants SET kept_index_key = ?, fingerprint_key = ? WHERE tenant_id = ?').run(
+    indexKeyIn(row),
+    fingerprintKey,
+    tenantId,
+  );
+  db.prepare(NEW_VERSION).run();
 }
 
 const TENANTS = tenantsWith('SQLite');
@@ -60,6 +74,11 @@ export function createTenantStore(
     async ensure(tenantId, nowMs) {
       newestMs = nowMs;
       return find(tenantId) ?? (await writes.ask(tenantId))!;
+    },
+    async replaceFingerprintKey(tenantId) {
+      const fingerprintKey = random.bytes(FINGERPRINT_KEY_BYTES);
+      await owner.replaceFingerprintKey({ tenantId, fingerprintKey });
+      return fingerprintKey;
     },
     async page({ way, beyond, limit }, states) {
       const listed = JSON.stringify(states);
