@@ -2,17 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type {
-  AuditEvent,
-  ErrorBody,
-  List,
-  NewSubscription,
-  RotatedSecret,
-  Subscription,
-} from '@tallystick/contract';
-import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
-import { ask as askOf, type Told } from '../testing/ask.ts';
+import type { AuditEvent, List, RotatedSecret, Subscription } from '@tallystick/contract';
+import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import type { Told } from '../testing/ask.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
+import { detailsOf, subscribed, subscribing, SUBSCRIPTION, SUBSCRIPTIONS } from '../testing/subscribing.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
 let app: TestApp;
@@ -22,38 +16,13 @@ before(async () => {
 });
 after(() => app[Symbol.asyncDispose]());
 
-const SUBSCRIPTIONS = '/webhooks/subscriptions';
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const NOWHERE = '01KE0000000000000000000042';
-const MINIMAL = { name: 'SIEM', url: 'https://127.0.0.1/hook', eventTypes: ['AuditEventReceived'] };
-
-interface Asker {
-  <T = NewSubscription>(
-    method: string,
-    path?: string,
-    body?: unknown,
-    headers?: Record<string, string>,
-    key?: string,
-  ): Promise<Told<T>>;
-}
-
-const askerOf =
-  (tenant: string): Asker =>
-  (method, path = '', body, headers = {}, key = PLATFORM_KEY) =>
-    askOf(app, method, `/api/v1${SUBSCRIPTIONS}${path}`, { key, tenant, headers, body });
-
-const details = ({ body }: Told) =>
-  (body as ErrorBody).error.details.map(({ field, issue }) => `${field} ${issue}`);
-
-const made = async (ask: Asker, more: object = {}) => {
-  const told = await ask('POST', '', { ...MINIMAL, ...more });
-  assert.equal(told.code, '201', told.text);
-  return told.body;
-};
+const askerOf = (tenant: string) => subscribing(() => app, tenant);
 
 test('a subscription is made with its defaults and a secret that is shown this once', async () => {
   const ask = askerOf('story');
-  const told = await ask('POST', '', MINIMAL);
+  const told = await ask('POST', '', SUBSCRIPTION);
   const { subscriptionId, createdAt, createdBy, updatedAt, secret, ...facts } = told.body;
   assert.equal(told.code, '201');
   assert.match(subscriptionId, ULID);
@@ -63,7 +32,7 @@ test('a subscription is made with its defaults and a secret that is shown this o
   assert.equal(createdAt, updatedAt);
   assert.deepEqual(facts, {
     tenantId: 'story',
-    ...MINIMAL,
+    ...SUBSCRIPTION,
     filters: {},
     headers: {},
     active: true,
@@ -98,7 +67,7 @@ test('everything may be set, and a secret that is given is the one', async () =>
     ordered: true,
     clearance: 'Public',
   };
-  const { secret, ...answer } = await made(ask, { ...all, secret: 'given-by-hand' });
+  const { secret, ...answer } = await subscribed(ask, { ...all, secret: 'given-by-hand' });
   assert.equal(secret, 'given-by-hand');
   assert.deepEqual({ ...answer, ...all }, answer);
   assert.equal(answer.status, 'Paused');
@@ -106,9 +75,9 @@ test('everything may be set, and a secret that is given is the one', async () =>
 
 test('lists are newest first, by status, in pages, and without what is deleted', async () => {
   const ask = askerOf('listed');
-  const first = await made(ask, { name: 'one' });
-  await made(ask, { name: 'two', active: false });
-  const third = await made(ask, { name: 'three' });
+  const first = await subscribed(ask, { name: 'one' });
+  await subscribed(ask, { name: 'two', active: false });
+  const third = await subscribed(ask, { name: 'three' });
   const list = (query = '') => ask<List<Subscription>>('GET', query);
   const names = async (query?: string) => (await list(query)).body.data.map(({ name }) => name);
   assert.deepEqual(await names(), ['three', 'two', 'one']);
@@ -130,11 +99,11 @@ test('lists are newest first, by status, in pages, and without what is deleted',
 
 test('what does not exist, or is not an id, is not found by any operation', async () => {
   const ask = askerOf('nowhere');
-  await made(ask);
+  await subscribed(ask);
   for (const id of [NOWHERE, 'x', '..%2f', NOWHERE.slice(1)])
     for (const [method, path, body] of [
       ['GET', '', undefined],
-      ['PUT', '', MINIMAL],
+      ['PUT', '', SUBSCRIPTION],
       ['PATCH', '', { name: 'x' }],
       ['DELETE', '', undefined],
       ['POST', '/pause', undefined],
@@ -148,7 +117,7 @@ test('what does not exist, or is not an id, is not found by any operation', asyn
 
 test('PUT replaces all but the secret, and what belongs to the service may be sent back', async () => {
   const ask = askerOf('replaced');
-  const { secret: _, ...before } = await made(ask, { headers: { 'X-Team': 'a' }, ordered: true });
+  const { secret: _, ...before } = await subscribed(ask, { headers: { 'X-Team': 'a' }, ordered: true });
   const { subscriptionId } = before;
   const same = await ask('PUT', `/${subscriptionId}`, before);
   const { updatedAt, ...rest } = same.body;
@@ -156,7 +125,7 @@ test('PUT replaces all but the secret, and what belongs to the service may be se
   assert.deepEqual({ ...rest, updatedAt: before.updatedAt }, before);
   assert.ok(Date.parse(updatedAt) >= Date.parse(before.updatedAt));
   assert.equal(same.headers.get('ETag'), '"2"');
-  const bare = await ask('PUT', `/${subscriptionId}`, { ...MINIMAL, name: 'Bare' });
+  const bare = await ask('PUT', `/${subscriptionId}`, { ...SUBSCRIPTION, name: 'Bare' });
   assert.deepEqual(bare.body, {
     ...before,
     name: 'Bare',
@@ -171,7 +140,7 @@ test('PUT replaces all but the secret, and what belongs to the service may be se
 test('PATCH is a merge patch: what is absent stays, null goes back to the default', async () => {
   const ask = askerOf('patched');
   const filters = { 'payload.amount': { gt: 1000 }, actions: ['Delete.*'] };
-  const before = await made(ask, { filters, headers: { 'X-A': 'a', 'X-B': 'b' }, timeoutSeconds: 5 });
+  const before = await subscribed(ask, { filters, headers: { 'X-A': 'a', 'X-B': 'b' }, timeoutSeconds: 5 });
   const patch = async (body: unknown, headers = {}) =>
     ask('PATCH', `/${before.subscriptionId}`, body, {
       'Content-Type': 'application/merge-patch+json',
@@ -199,24 +168,24 @@ test('PATCH is a merge patch: what is absent stays, null goes back to the defaul
   const nothing = await patch({});
   assert.deepEqual(nothing.body, { ...two.body, updatedAt: nothing.body.updatedAt });
 
-  assert.deepEqual(details(await patch({ name: null, eventTypes: null })), [
+  assert.deepEqual(detailsOf(await patch({ name: null, eventTypes: null })), [
     'name is required: text of 1 to 200 characters, without control characters',
     'eventTypes is required: a list of 1 to 14 items',
   ]);
-  assert.deepEqual(details(await patch({ colour: 'red' })).length, 1);
+  assert.deepEqual(detailsOf(await patch({ colour: 'red' })).length, 1);
   const bad = await patch({ filters: { 'weather.rain': 1 }, headers: { Host: 'x' } });
   assert.equal(bad.code, '422 VALIDATION_FAILED');
-  assert.match(details(bad).join('\n'), /^filters\.weather\.rain .*\nheaders\.Host belongs/);
+  assert.match(detailsOf(bad).join('\n'), /^filters\.weather\.rain .*\nheaders\.Host belongs/);
   assert.deepEqual((await ask('GET', `/${before.subscriptionId}`)).body, nothing.body, 'nothing was changed');
 });
 
 test('a stale If-Match is a conflict, and a matching one is not', async () => {
   const ask = askerOf('matched');
-  const { subscriptionId } = await made(ask);
+  const { subscriptionId } = await subscribed(ask);
   const path = `/${subscriptionId}`;
   const match = (tag: string) => ({ 'If-Match': tag });
-  assert.equal((await ask('PUT', path, MINIMAL, match('"1"'))).code, '200');
-  assert.equal((await ask('PUT', path, MINIMAL, match('"1"'))).code, '409 VERSION_CONFLICT');
+  assert.equal((await ask('PUT', path, SUBSCRIPTION, match('"1"'))).code, '200');
+  assert.equal((await ask('PUT', path, SUBSCRIPTION, match('"1"'))).code, '409 VERSION_CONFLICT');
   assert.equal((await ask('PATCH', path, { name: 'x' }, match('"1", "3"'))).code, '409 VERSION_CONFLICT');
   assert.equal((await ask('PATCH', path, { name: 'x' }, match('"1", "2-0a1b2c3d"'))).code, '200');
   assert.equal((await ask('DELETE', path, undefined, match('"2"'))).code, '409 VERSION_CONFLICT');
@@ -226,7 +195,7 @@ test('a stale If-Match is a conflict, and a matching one is not', async () => {
 
 test('pausing and resuming change the status, and nothing where nothing changes', async () => {
   const ask = askerOf('switched');
-  const { subscriptionId } = await made(ask);
+  const { subscriptionId } = await subscribed(ask);
   const told = async (method: string, path: string, body?: object) => {
     const { code, body: answer, headers } = await ask(method, `/${subscriptionId}${path}`, body);
     assert.equal(code, '200');
@@ -237,13 +206,18 @@ test('pausing and resuming change the status, and nothing where nothing changes'
   assert.deepEqual(await told('PATCH', '', { name: 'x' }), ['Paused', false, 'Closed', '"3"']);
   assert.deepEqual(await told('POST', '/resume'), ['Active', true, 'Closed', '"4"']);
   assert.deepEqual(await told('POST', '/resume'), ['Active', true, 'Closed', '"4"']);
-  assert.deepEqual(await told('PUT', '', { ...MINIMAL, active: false }), ['Paused', false, 'Closed', '"5"']);
+  assert.deepEqual(await told('PUT', '', { ...SUBSCRIPTION, active: false }), [
+    'Paused',
+    false,
+    'Closed',
+    '"5"',
+  ]);
   assert.deepEqual(await told('PATCH', '', { active: null }), ['Active', true, 'Closed', '"6"']);
 });
 
 test('a rotation answers the new secret and how long the old one counts', async () => {
   const ask = askerOf('rotated');
-  const { subscriptionId, secret } = await made(ask);
+  const { subscriptionId, secret } = await subscribed(ask);
   const rotate = (body?: object) => ask<RotatedSecret>('POST', `/${subscriptionId}/rotate-secret`, body);
   const beganMs = Date.now() - 1;
   const inDays = ({ body }: Told<RotatedSecret>) =>
@@ -255,7 +229,7 @@ test('a rotation answers the new secret and how long the old one counts', async 
   assert.equal(inDays(await rotate({ gracePeriod: 'P7D' })), 7);
   assert.equal(inDays(await rotate({ gracePeriod: 'PT0S' })), 0);
   for (const gracePeriod of ['P7DT1S', 'P1M', 'PT200H'])
-    assert.deepEqual(details(await rotate({ gracePeriod })), ['gracePeriod must be at most P7D']);
+    assert.deepEqual(detailsOf(await rotate({ gracePeriod })), ['gracePeriod must be at most P7D']);
   assert.equal((await rotate({ gracePeriod: 'soon' })).code, '422 VALIDATION_FAILED');
   assert.equal((await rotate({ secret: 'mine' })).code, '422 VALIDATION_FAILED');
 });
@@ -263,12 +237,15 @@ test('a rotation answers the new secret and how long the old one counts', async 
 test('a repeat gets the first answer without the secret, and makes nothing', async () => {
   const ask = askerOf('repeated');
   const once = { 'Idempotency-Key': 'k' };
-  const first = await ask('POST', '', MINIMAL, once);
-  const again = await ask('POST', '', MINIMAL, once);
+  const first = await ask('POST', '', SUBSCRIPTION, once);
+  const again = await ask('POST', '', SUBSCRIPTION, once);
   const { secret: _, ...shown } = first.body;
   assert.deepEqual([again.code, again.body], ['200', shown]);
   assert.equal(again.headers.get('Location'), first.headers.get('Location'));
-  assert.equal((await ask('POST', '', { ...MINIMAL, name: 'x' }, once)).code, '409 IDEMPOTENCY_KEY_REUSED');
+  assert.equal(
+    (await ask('POST', '', { ...SUBSCRIPTION, name: 'x' }, once)).code,
+    '409 IDEMPOTENCY_KEY_REUSED',
+  );
   assert.equal((await ask<List<Subscription>>('GET')).body.data.length, 1);
 
   const path = `/${first.body.subscriptionId}`;
@@ -280,16 +257,19 @@ test('a repeat gets the first answer without the secret, and makes nothing', asy
   await ask('POST', `${path}/resume`);
   assert.deepEqual((await ask('POST', `${path}/pause`, undefined, once)).body, paused.body);
   assert.equal((await ask('GET', path)).body.status, 'Active', 'the repeat has paused nothing');
-  const put = await ask('PUT', path, { ...MINIMAL, name: 'put' }, once);
+  const put = await ask('PUT', path, { ...SUBSCRIPTION, name: 'put' }, once);
   await ask('PATCH', path, { name: 'patched' });
-  assert.deepEqual((await ask('PUT', path, { ...MINIMAL, name: 'put' }, once)).body, put.body);
+  assert.deepEqual((await ask('PUT', path, { ...SUBSCRIPTION, name: 'put' }, once)).body, put.body);
   assert.equal((await ask('GET', path)).body.name, 'patched');
 });
 
 test('each change is a notice that names the subscription and commits to it, with nothing that it holds', async () => {
   const tenant = policedTenant(app, 'noticed');
   const ask = askerOf('noticed');
-  const { subscriptionId } = await made(ask, { name: 'Ana', headers: { Authorization: 'Bearer hunter2' } });
+  const { subscriptionId } = await subscribed(ask, {
+    name: 'Ana',
+    headers: { Authorization: 'Bearer hunter2' },
+  });
   const path = `/${subscriptionId}`;
   await ask('PATCH', path, { name: 'Ana B' });
   await ask('POST', `${path}/pause`);
