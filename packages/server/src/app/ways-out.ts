@@ -10,6 +10,7 @@ import {
   noAddress,
   publicOnly,
 } from '../outbound/http/address-rules.ts';
+import { createDnsResolve } from '../outbound/http/dns-resolve.ts';
 import { createOutboundHttp } from '../outbound/http/guarded-http.ts';
 import type { OutboundHttp } from '../outbound/http/outbound-http.ts';
 import type { Reach } from '../outbound/http/target.ts';
@@ -27,7 +28,11 @@ export function createWaysOut(config: Pick<Config, 'environment' | 'webhooks'>, 
   const identityProviders = createOutboundHttp({ clock, https: anyAddress, http: plain });
   // The answers of a witness are signed, and `tallystick witness` itself has no TLS.
   const witnesses = createOutboundHttp({ clock, https: anyAddress, http: loopbackOnly });
-  const webhooks = createOutboundHttp({ clock, ...webhookReach(config.webhooks) });
+  const webhooks = createOutboundHttp({
+    clock,
+    ...webhookReach(config.webhooks),
+    resolve: createDnsResolve({ clock }),
+  });
   return {
     identityProviders,
     witnesses,

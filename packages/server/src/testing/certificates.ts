@@ -10,6 +10,7 @@ import {
   sign,
 } from 'node:crypto';
 import { isIP } from 'node:net';
+import { addressBytes } from './address-bytes.ts';
 
 /** In PEM. */
 export interface Certificate {
@@ -140,14 +141,4 @@ function objectId(dotted: string): Buffer {
     return digits;
   });
   return tagged(0x06, Buffer.from([first * 40 + second, ...arcs]));
-}
-
-function addressBytes(address: string): Buffer {
-  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
-  const [head = '', tail = ''] = address.split('::');
-  const words = (text: string) =>
-    text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16));
-  const [before, after] = [words(head), words(tail)];
-  const all = [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
-  return Buffer.from(all.flatMap((word) => [word >> 8, word & 0xff]));
 }

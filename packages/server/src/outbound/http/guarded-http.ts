@@ -1,7 +1,7 @@
 // The guarded client: judges a URL and the addresses behind it, waits for a slot, and sends the request over a kept
 // connection or a new one. DESIGN.md beside this file says why it is made so.
 
-import { createSecureContext, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import { openTcp, openTls } from './connect.ts';
 import { Connection, StaleConnection } from './connection.ts';
@@ -11,7 +11,9 @@ import { OutboundError } from './outbound-error.ts';
 import type { OutboundAnswer, OutboundHttp, OutboundRequest } from './outbound-http.ts';
 import { Pool } from './pool.ts';
 import { type Resolve, systemResolve } from './resolve.ts';
+import { type SlotLimits, Slots } from './slots.ts';
 import { judgeAddresses, type Reach, type Target, targetOf } from './target.ts';
+import { nameOfMaterial, TlsContexts, type TlsMaterial } from './tls-contexts.ts';
 
 export interface OutboundHttpOptions extends Reach {
   readonly clock: Clock;
@@ -19,31 +21,50 @@ export interface OutboundHttpOptions extends Reach {
   readonly authorities?: string | undefined;
   /** The system's, unless given. */
   readonly resolve?: Resolve;
+  readonly limits?: Partial<SlotLimits>;
 }
 
+const LIMITS: SlotLimits = { slotsMax: 1000, slotsPerOriginMax: 50, waitMs: 5000 };
 /** Below the idle timeout of common servers, so that no request is sent on a connection that is being closed. */
 const IDLE_MS = 4000;
 const USER_AGENT = 'tallystick';
-/** Of judging a URL that is only to be stored. */
-const JUDGE_MS = 5000;
+/** Somebody waits for a URL to be stored; it is judged again when it is used. */
+const JUDGE_MS = 2000;
 
 export function createOutboundHttp(options: OutboundHttpOptions): OutboundHttp {
   return new GuardedHttp(options);
+}
+
+/** Where a request goes, and who shares its connections. */
+interface Sending {
+  readonly target: Target;
+  readonly request: OutboundRequest;
+  /** The origin, and the name of the TLS material. */
+  readonly peer: string;
+  readonly material: string;
+  readonly course: Course;
 }
 
 class GuardedHttp implements OutboundHttp {
   readonly #options: OutboundHttpOptions;
   readonly #clock: Clock;
   readonly #resolve: Resolve;
+  readonly #limits: SlotLimits;
+  readonly #slots: Slots;
   readonly #pool: Pool;
+  readonly #contexts: TlsContexts;
   readonly #open = new Set<Connection>();
-  #context: SecureContext | undefined;
+  readonly #underWay = new Set<Course>();
 
   constructor(options: OutboundHttpOptions) {
+    const { clock, resolve = systemResolve, limits } = options;
     this.#options = options;
-    this.#clock = options.clock;
-    this.#resolve = options.resolve ?? systemResolve;
-    this.#pool = new Pool(options.clock, IDLE_MS);
+    this.#clock = clock;
+    this.#resolve = resolve;
+    this.#limits = { ...LIMITS, ...limits };
+    this.#slots = new Slots(clock, this.#limits);
+    this.#pool = new Pool(clock, IDLE_MS);
+    this.#contexts = new TlsContexts(clock);
   }
 
   async judge(url: string): Promise<string | undefined> {
@@ -59,50 +80,56 @@ class GuardedHttp implements OutboundHttp {
   }
 
   async send(request: OutboundRequest): Promise<OutboundAnswer> {
-    const { signal, timeoutMs } = request;
+    const { signal } = request;
     const target = targetOf(request.url, this.#options);
+    const { origin } = target.url;
+    const material = target.isTls ? nameOfMaterial(request.tls) : '';
     const course = new Course(this.#clock);
     const abort = () => course.end(signal!.reason as Error);
     if (signal?.aborted === true) abort();
     signal?.addEventListener('abort', abort);
-    const timer = this.#clock.after(timeoutMs, () => course.end(tooLate(target, timeoutMs, course)));
+    this.#underWay.add(course);
     try {
-      return await this.#send(target, request, course);
+      const wait = this.#slots.take(origin, course);
+      if (wait !== undefined) await wait;
+      try {
+        return await this.#inTime({ target, request, peer: origin + material, material, course });
+      } finally {
+        this.#slots.give(origin);
+      }
     } catch (error) {
       throw course.ended ?? faultOf(error, target.url, course);
     } finally {
-      timer.cancel();
+      this.#underWay.delete(course);
       signal?.removeEventListener('abort', abort);
     }
   }
 
   [Symbol.dispose](): void {
+    for (const course of this.#underWay) course.end(course.error('Reset', 'the client was closed'));
     for (const connection of this.#open) connection.close();
   }
 
-  async #send(target: Target, request: OutboundRequest, course: Course): Promise<OutboundAnswer> {
-    const sent = { ...request, headers: { 'user-agent': USER_AGENT, ...request.headers } };
-    const peer = target.url.origin;
-    const kept = this.#pool.take(peer);
-    if (kept !== undefined) {
-      try {
-        return await this.#over(kept, peer, target, sent, course);
-      } catch (error) {
-        if (!(error instanceof StaleConnection)) throw error;
+  async #inTime(sending: Sending): Promise<OutboundAnswer> {
+    const { target, request, peer, course } = sending;
+    const { timeoutMs } = request;
+    const timer = this.#clock.after(timeoutMs, () => course.end(tooLate(target, timeoutMs, course)));
+    try {
+      const kept = this.#pool.take(peer);
+      if (kept !== undefined) {
+        const answer = await this.#over(kept, sending).catch(unlessStale);
+        if (answer !== undefined) return answer;
       }
+      return await this.#over(await this.#connect(sending), sending);
+    } finally {
+      timer.cancel();
     }
-    return this.#over(await this.#connect(target, course), peer, target, sent, course);
   }
 
-  async #over(
-    connection: Connection,
-    peer: string,
-    target: Target,
-    sent: OutboundRequest,
-    course: Course,
-  ): Promise<OutboundAnswer> {
+  async #over(connection: Connection, { target, request, peer, course }: Sending): Promise<OutboundAnswer> {
+    const headers = { 'user-agent': USER_AGENT, ...request.headers };
     try {
-      const answer = await connection.send(target, sent, course);
+      const answer = await connection.send(target, { ...request, headers }, course);
       this.#pool.give(peer, connection);
       return answer;
     } catch (error) {
@@ -111,14 +138,16 @@ class GuardedHttp implements OutboundHttp {
     }
   }
 
-  async #connect(target: Target, course: Course): Promise<Connection> {
+  async #connect({ target, request, material, course }: Sending): Promise<Connection> {
     const { host, port, isTls } = target;
+    const context = isTls ? this.#contextFor(material, request.tls, course) : undefined;
     const addresses = await this.#addressesOf(target, course);
+    this.#makeRoom();
     course.enter('Connect');
     let socket = await openTcp({ addresses, port, idleMs: IDLE_MS }, course);
-    if (isTls) {
+    if (context !== undefined) {
       course.enter('Tls');
-      socket = await openTls(socket, { host, context: this.#trusted(), idleMs: IDLE_MS }, course);
+      socket = await openTls(socket, { host, context, idleMs: IDLE_MS }, course);
     }
     const connection = new Connection(socket, this.#clock.monotonicNs());
     this.#open.add(connection);
@@ -129,6 +158,19 @@ class GuardedHttp implements OutboundHttp {
     return connection;
   }
 
+  #contextFor(name: string, tls: TlsMaterial | undefined, course: Course): SecureContext {
+    try {
+      return this.#contexts.for(name, { ...tls, ca: tls?.ca ?? this.#options.authorities });
+    } catch (error) {
+      throw course.error('Tls', 'the certificates or the key for this connection cannot be used', error);
+    }
+  }
+
+  /** Connections that rest and those in use are, together, no more than there are slots. */
+  #makeRoom(): void {
+    if (this.#pool.size + this.#slots.busy > this.#limits.slotsMax) this.#pool.closeOldest();
+  }
+
   async #addressesOf(target: Target, course: Course): Promise<readonly string[]> {
     if (target.isAddress) return [target.host];
     course.enter('Dns');
@@ -137,13 +179,10 @@ class GuardedHttp implements OutboundHttp {
     if (refusal !== undefined) throw course.error('NotAllowed', refusal);
     return addresses;
   }
+}
 
-  #trusted(): SecureContext {
-    const { authorities } = this.#options;
-    const trusted = authorities === undefined ? {} : { ca: authorities };
-    this.#context ??= createSecureContext({ ...trusted, minVersion: 'TLSv1.2' });
-    return this.#context;
-  }
+function unlessStale(error: unknown): undefined {
+  if (!(error instanceof StaleConnection)) throw error;
 }
 
 function tooLate({ url }: Target, timeoutMs: number, course: Course): OutboundError {

@@ -5,6 +5,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OutboundTimings } from './outbound-error.ts';
+import type { TlsMaterial } from './tls-contexts.ts';
 
 export interface OutboundRequest {
   readonly url: string;
@@ -20,6 +21,7 @@ export interface OutboundRequest {
   readonly overLimit?: 'Error' | 'Cut';
   /** From the moment at which a slot is free. */
   readonly timeoutMs: number;
+  readonly tls?: TlsMaterial | undefined;
   /** Aborted: rejects with its reason. */
   readonly signal?: AbortSignal;
 }
