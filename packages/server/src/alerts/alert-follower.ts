@@ -1,8 +1,10 @@
 // The follower that asks the rules of Alert policies about every new event. What they raise is stored with the position in the log,
 // so an event raises each alert once, also across restarts and nodes. Logs without such a policy are not read.
 
+import { createHmac } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { decodeEntry, EvidenceError, isNotice } from '@tallystick/evidence';
+import type { Tenants } from '../access/tenants.ts';
 import { readFacts } from '../events/show.ts';
 import { storedFacts } from '../events/facts.ts';
 import type { FollowStep, FollowStore, LogBehind } from '../followers/follow-store.ts';
@@ -23,6 +25,7 @@ export interface AlertParts extends AlertPoliciesParts {
   readonly follows: FollowStore;
   readonly violations: ViolationStore;
   readonly records: Pick<RecordReader, 'version'>;
+  readonly tenants: Pick<Tenants, 'find'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
   readonly nextId: () => string;
   readonly telemetry: Pick<Telemetry, 'error'>;
@@ -31,6 +34,8 @@ export interface AlertParts extends AlertPoliciesParts {
 /** Stored in one commit: after so many, the rest of a portion is left to the next turn. */
 const MATCHES_MAX = 2000;
 const TENANTS_KEPT_MAX = 1000;
+/** A log without a tenant is none that anybody has. */
+const NO_KEY = new Uint8Array(0);
 
 export class AlertFollower implements FollowerWork {
   readonly turn: FollowerWork['turn'];
@@ -93,8 +98,9 @@ export class AlertFollower implements FollowerWork {
     const matches: AlertMatch[] = [];
     const taken: StoredEvent[] = [];
     const pause = pausesBy(clock);
+    const key = (await this.#parts.tenants.find(tenant))?.fingerprintKey ?? NO_KEY;
     for (const event of events) {
-      matches.push(...matchesOf(tenant, event, policies, setAside));
+      for (const match of matchesOf(tenant, event, policies, setAside)) matches.push(keyed(match, key));
       taken.push(event);
       if (matches.length >= MATCHES_MAX) break;
       await pause();
@@ -121,6 +127,14 @@ export class AlertFollower implements FollowerWork {
     this.#policies.set(tenant, policies);
     return policies;
   }
+}
+
+/** Values are few, and often names: a hash without a key of the tenant could be guessed by trying them. */
+function keyed(match: AlertMatch, key: Uint8Array): AlertMatch {
+  const { group } = match;
+  if (group === undefined || group.groupKey === '') return match;
+  const hmac = createHmac('sha256', key).update(`group\n${group.groupKey}`).digest('hex');
+  return { ...match, group: { ...group, groupKey: hmac.slice(0, group.groupKey.length) } };
 }
 
 /** An event without readable content matches nothing: it is purged, or verification reports it. */

@@ -1,6 +1,9 @@
 // Values that are gone from the log while the follower for alerts has them in its hands.
 
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { CLASSIFICATIONS } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
@@ -8,6 +11,7 @@ import type { FollowStore } from '../followers/follow-store.ts';
 import type { Draft } from '../streams/log.ts';
 import { append, bytesOf, draftOf, placedIn, request } from '../storage/conformance/claims.ts';
 import { publish, readAll } from '../storage/conformance/tree.ts';
+import { WORK_FILE } from '../storage/sqlite/work/work-database.ts';
 import { openAccessStore } from '../testing/access-store.ts';
 import { makePolicy } from '../testing/policy-store.ts';
 import { purgeIn } from '../testing/purge.ts';
@@ -29,6 +33,30 @@ function counted(note: string): Draft {
   const content = { context: {}, payload: { note } };
   return draftOf({}, { texts: bytesOf(canonicalJson(FACTS), canonicalJson(content)) });
 }
+
+test('what a threshold counts under is kept as a hash that nobody can guess without a key of the tenant', async () => {
+  await using store = await openAccessStore();
+  const { storage, access } = store;
+  const threshold = { count: 9, window: 'P1D', groupBy: 'payload.note' };
+  const rules = [{ effect: { violationType: 'Counted', threshold } }];
+  for (const tenant of ['acme', 'other']) {
+    await makePolicy(store, tenant, 'Watch', { policyType: 'Alert', rules });
+    await append(storage, request(tenant, [counted('ana'), counted('ben'), counted('ana')]));
+  }
+  const parts = { ...storage, ...access, telemetry: { error: assert.fail }, ...store };
+  const follower = new AlertFollower({ ...parts, clock: { ...store.clock, monotonicNs: () => 0 } });
+  while ((await follower.turn()).taken > 0);
+  using db = new DatabaseSync(join(store.directory, WORK_FILE), { readOnly: true });
+  const windows = db.prepare('SELECT group_key, matches FROM windows ORDER BY matches').all();
+  assert.deepEqual(
+    windows.map(({ matches }) => matches),
+    [1, 1, 2, 2],
+  );
+  const keys = new Set(windows.map((row) => String(row['group_key'])));
+  assert.equal(keys.size, 4, 'tenants have none in common');
+  for (const name of ['ana', 'ben'])
+    assert.ok(!keys.has(hash('sha256', canonicalJson(name), 'hex').slice(0, 32)));
+});
 
 test('what is erased while a turn of the follower counts by it is not kept by the violation', async () => {
   await using store = await openAccessStore();
@@ -58,7 +86,7 @@ test('what is erased while a turn of the follower counts by it is not kept by th
     },
   };
   const telemetry = { error: assert.fail };
-  const parts = { ...storage, follows, policies: access.policies, telemetry, ...store };
+  const parts = { ...storage, ...access, follows, telemetry, ...store };
   const follower = new AlertFollower({ ...parts, clock: { ...store.clock, monotonicNs: () => 0 } });
   while ((await follower.turn()).taken > 0);
   assert.equal(raised, 1, 'the erasure came between');

@@ -1,8 +1,8 @@
 // The followers of the log: the index of events, and the one that raises alerts.
 
+import type { Access } from '../access/access.ts';
 import { AlertFollower } from '../alerts/alert-follower.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
-import type { Policies } from '../policies/policies.ts';
 import type { LateStorage } from '../storage/late-storage.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -15,12 +15,12 @@ export interface Followers {
 
 export function followersOn(
   { index, log, records, follows, violations }: LateStorage,
-  policies: Policies,
+  { policies, tenants }: Pick<Access, 'policies' | 'tenants'>,
   isPressed: () => boolean,
   { clock, random, telemetry, nextId }: Surroundings,
 ): Followers {
   const common = { clock, random, telemetry, isPressed };
-  const alerts = { log, records, follows, violations, policies, clock, nextId, telemetry };
+  const alerts = { log, records, follows, violations, policies, tenants, clock, nextId, telemetry };
   return {
     indexFollower: createFollower({ name: 'the index of events', work: index, ...common }),
     alertFollower: createFollower({

@@ -121,7 +121,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   });
   const access = accessOn(storage, signing, (request) => sequencer.append(request), surroundings);
   const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
-  const followers = followersOn(storage, access.access.policies, isPressed, surroundings);
+  const followers = followersOn(storage, access.access, isPressed, surroundings);
   const wakeFollowers = () => {
     followers.indexFollower.wake();
     followers.alertFollower.wake();

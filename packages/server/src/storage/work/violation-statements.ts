@@ -116,7 +116,7 @@ export function violationTables(types: { text: string; number: string; end: stri
       tenant_id ${text} NOT NULL,
       -- The hash of a rule of a policy with all that it counts by.
       rule_key  ${text} NOT NULL,
-      -- The hash of the value that it counts for.
+      -- The hash of the value that it counts for, under a key of the tenant.
       group_key ${text} NOT NULL,
       begins_ms ${number} NOT NULL,
       ends_ms   ${number} NOT NULL,
