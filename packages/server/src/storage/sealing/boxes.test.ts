@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createDecipheriv, createSecretKey } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { type BoxedContent, BoxMaker, type BoxPlace, Nonces, openBox } from './boxes.ts';
+import { type BoxedContent, BoxMaker, BoxOpener, type BoxPlace, Nonces } from './boxes.ts';
 
 const KEY = createSecretKey(new Uint8Array(32).fill(1));
 const OTHER_KEY = createSecretKey(new Uint8Array(32).fill(2));
@@ -17,6 +17,7 @@ const content = fc.record({
 const plain = (box: BoxedContent | undefined) =>
   Object.entries(box ?? {}).map(([name, value]) => [name, value && [...(value as Uint8Array)]]);
 const boxes = new BoxMaker();
+const opener = new BoxOpener();
 /** Memory of its own. */
 const seal = (...args: Parameters<BoxMaker['make']>) => boxes.make(...args).slice();
 const SOME = {
@@ -30,7 +31,7 @@ test('what was sealed opens as it was', () => {
   const nonces = new Nonces(3);
   fc.assert(
     fc.property(content, (sealed) => {
-      const opened = openBox(seal(sealed, place(), KEY, nonces), place(), KEY);
+      const opened = opener.open(seal(sealed, place(), KEY, nonces), place(), KEY);
       assert.deepEqual(plain(opened), plain(sealed));
     }),
   );
@@ -38,16 +39,16 @@ test('what was sealed opens as it was', () => {
 
 test('a box opens nowhere else, with no other key, and with no byte changed', () => {
   const box = seal(SOME, place(), KEY, new Nonces(0));
-  assert.equal(openBox(box, place('acme', 2), KEY), undefined, 'in another row');
-  assert.equal(openBox(box, place('beta'), KEY), undefined, 'of another tenant');
-  assert.equal(openBox(box, place(), OTHER_KEY), undefined, 'with another key');
+  assert.equal(opener.open(box, place('acme', 2), KEY), undefined, 'in another row');
+  assert.equal(opener.open(box, place('beta'), KEY), undefined, 'of another tenant');
+  assert.equal(opener.open(box, place(), OTHER_KEY), undefined, 'with another key');
   for (let at = 0; at < box.length; at++) {
     const changed = box.slice();
     changed[at]! ^= 1;
-    assert.equal(openBox(changed, place(), KEY), undefined, `byte ${at}`);
+    assert.equal(opener.open(changed, place(), KEY), undefined, `byte ${at}`);
   }
   for (let length = 0; length < box.length; length++)
-    assert.equal(openBox(box.slice(0, length), place(), KEY), undefined, `${length} bytes`);
+    assert.equal(opener.open(box.slice(0, length), place(), KEY), undefined, `${length} bytes`);
 });
 
 test('nothing but the place keeps a box from opening elsewhere: without it the bytes are the same', () => {

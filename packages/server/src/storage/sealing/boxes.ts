@@ -19,6 +19,8 @@ export interface BoxedContent {
   readonly closed: Uint8Array | undefined;
 }
 
+export type BoxedTexts = Readonly<Record<'text1' | 'text2', string>>;
+
 /** What a box is for. */
 export interface BoxPlace {
   readonly tenant: TenantId;
@@ -65,15 +67,13 @@ export class Nonces {
 export class BoxMaker {
   #box = new Uint8Array(BYTES_AT_FIRST);
   #view = new DataView(this.#box.buffer);
-  #bound: Uint8Array = new Uint8Array(EVENT_ID_BYTES);
-  /** Whose name is in `#bound`. */
-  #tenant: TenantId | undefined;
+  readonly #places = new BoundPlaces();
 
   make(content: BoxedContent, place: BoxPlace, key: KeyObject, nonces: Nonces): Uint8Array {
     const tagAt = this.#lineUp(content);
     const nonce = nonces.next();
     const cipher = createCipheriv(CIPHER, key, nonce);
-    cipher.setAAD(this.#boundTo(place));
+    cipher.setAAD(this.#places.bound(place));
     const sealed = cipher.update(this.#box.subarray(NONCE_BYTES, tagAt));
     cipher.final();
     this.#box.set(nonce, 0);
@@ -101,47 +101,79 @@ export class BoxMaker {
     if (closed !== undefined) this.#box.set(closed, tagAt - closedBytes);
     return tagAt;
   }
+}
 
-  #boundTo({ tenant, eventId }: BoxPlace): Uint8Array {
+/** Opens boxes: undefined for one that was altered, or was made for another place or with another key. */
+export class BoxOpener {
+  readonly #places = new BoundPlaces();
+
+  open(box: Uint8Array, place: BoxPlace, key: KeyObject): BoxedContent | undefined {
+    const plain = this.#plainOf(box, place, key);
+    const ends = plain && endsIn(plain);
+    if (ends === undefined) return undefined;
+    const part = (from: number, end: number) =>
+      new Uint8Array(plain!.buffer, plain!.byteOffset + from, end - from);
+    const [text1, text2, seeds, closed] = ends;
+    return {
+      text1: part(LENGTHS_BYTES, text1),
+      text2: part(text1, text2),
+      seeds: part(text2, seeds),
+      closed: seeds === closed ? undefined : part(seeds, closed),
+    };
+  }
+
+  /** For who reads many: bytes that are no text are replaced. */
+  openTexts(box: Uint8Array, place: BoxPlace, key: KeyObject): BoxedTexts | undefined {
+    const plain = this.#plainOf(box, place, key);
+    const ends = plain && endsIn(plain);
+    if (ends === undefined) return undefined;
+    const [text1, text2] = ends;
+    return {
+      text1: plain!.toString('utf8', LENGTHS_BYTES, text1),
+      text2: plain!.toString('utf8', text1, text2),
+    };
+  }
+
+  #plainOf(box: Uint8Array, place: BoxPlace, key: KeyObject): Buffer | undefined {
+    const tagAt = box.length - TAG_BYTES;
+    if (tagAt < NONCE_BYTES + LENGTHS_BYTES) return undefined;
+    try {
+      const decipher = createDecipheriv(CIPHER, key, box.subarray(0, NONCE_BYTES));
+      decipher.setAAD(this.#places.bound(place));
+      decipher.setAuthTag(box.subarray(tagAt));
+      const plain = decipher.update(box.subarray(NONCE_BYTES, tagAt));
+      decipher.final();
+      return plain;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Where each of the four ends. */
+function endsIn(plain: Buffer): readonly [number, number, number, number] | undefined {
+  const text1 = LENGTHS_BYTES + plain.readUInt32BE(0);
+  const text2 = text1 + plain.readUInt32BE(4);
+  const seeds = text2 + plain.readUInt32BE(8);
+  const closed = seeds + plain.readUInt32BE(12);
+  return closed === plain.length ? [text1, text2, seeds, closed] : undefined;
+}
+
+/** The associated data of one box after the other, most of them of one tenant. */
+class BoundPlaces {
+  #tenant: TenantId | undefined;
+  #bytes = new Uint8Array(EVENT_ID_BYTES);
+
+  /** The same bytes each time, changed. */
+  bound({ tenant, eventId }: BoxPlace): Uint8Array {
+    if (eventId.length !== EVENT_ID_BYTES) throw new RangeError(`an event id has ${eventId.length} bytes`);
     if (tenant !== this.#tenant) {
-      this.#bound = boundTo({ tenant, eventId });
+      const name = Buffer.from(tenant);
+      this.#bytes = new Uint8Array(EVENT_ID_BYTES + name.length);
+      this.#bytes.set(name, EVENT_ID_BYTES);
       this.#tenant = tenant;
     }
-    this.#bound.set(eventId, 0);
-    return this.#bound;
+    this.#bytes.set(eventId, 0);
+    return this.#bytes;
   }
-}
-
-/** Undefined for a box that was altered, or was made for another place or with another key. */
-export function openBox(box: Uint8Array, place: BoxPlace, key: KeyObject): BoxedContent | undefined {
-  const tagAt = box.length - TAG_BYTES;
-  if (tagAt < NONCE_BYTES + LENGTHS_BYTES) return undefined;
-  let plain: Buffer;
-  try {
-    const decipher = createDecipheriv(CIPHER, key, box.subarray(0, NONCE_BYTES));
-    decipher.setAAD(boundTo(place));
-    decipher.setAuthTag(box.subarray(tagAt));
-    plain = decipher.update(box.subarray(NONCE_BYTES, tagAt));
-    decipher.final();
-  } catch {
-    return undefined;
-  }
-  let at = LENGTHS_BYTES;
-  const part = (i: number) => {
-    const from = at;
-    at += plain.readUInt32BE(4 * i);
-    return new Uint8Array(
-      plain.buffer,
-      plain.byteOffset + from,
-      Math.max(0, Math.min(at, plain.length) - from),
-    );
-  };
-  const [text1, text2, seeds, closed] = [part(0), part(1), part(2), part(3)];
-  return at === plain.length
-    ? { text1, text2, seeds, closed: closed.length === 0 ? undefined : closed }
-    : undefined;
-}
-
-function boundTo({ tenant, eventId }: BoxPlace): Buffer {
-  return Buffer.concat([eventId, Buffer.from(tenant)]);
 }

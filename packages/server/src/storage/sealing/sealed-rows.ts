@@ -7,7 +7,7 @@ import type { Classification } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
 import { CLASSIFICATIONS, classificationIn } from '../rows/classification-column.ts';
 import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
-import { type BoxedContent, BoxMaker, type Nonces, openBox } from './boxes.ts';
+import { type BoxedContent, BoxMaker, BoxOpener, type Nonces } from './boxes.ts';
 import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -53,6 +53,8 @@ const KEYS_REMEMBERED_MAX = 10_000;
 const EVENT_ID_AT = 36;
 const EVENT_ID_BYTES = 16;
 
+const NO_BYTES = new Uint8Array(0);
+
 const decoder = new TextDecoder();
 
 const SEALED_FAULT = 'sealed_fault';
@@ -68,6 +70,7 @@ export class SealedRows {
   readonly #ring: Keyring | undefined;
   readonly #keys = new Map<string, KeyObject>();
 
+  readonly #boxes = new BoxOpener();
   readonly #isVerifying: boolean;
 
   /** Without a keyring every sealed content is a fault. */
@@ -86,24 +89,21 @@ export class SealedRows {
    * says why in `sealedFaultIn`. Throws UnknownRingKey.
    */
   open<R extends Row>(row: R): R {
-    return isSealed(row) ? this.openOwn({ ...row }) : row;
+    if (!isSealed(row)) return row;
+    return this.#orFault({ ...row }, () => {
+      const { closed = null, ...open } = this.#opened(row, (...args) => this.#boxes.open(...args));
+      return { ...open, closed };
+    });
   }
 
-  /** The same of a row that nobody else has: it is changed itself, as a copy costs half as much as the opening. */
-  openOwn<R extends Row>(row: R): R {
-    if (!isSealed(row)) return row;
-    try {
-      const { text1, text2, seeds, closed } = this.#opened(
-        row,
-        readOr(() => textIn(row, 'key_id'), ''),
-      );
-      return Object.assign(row, { key_id: null, text1, text2, seeds, closed: closed ?? null });
-    } catch (error) {
-      const isFault =
-        error instanceof UnusableKey && (this.#isVerifying || !(error instanceof UnknownRingKey));
-      if (!isFault) throw error;
-      return Object.assign(row, { text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message });
-    }
+  /**
+   * The same for the index, which has the row for itself and reads nothing but the texts: they are put into the row as strings, as a
+   * copy of a row and views of its parts cost as much as the opening.
+   */
+  openTexts<R extends Row>(row: R): R {
+    return isSealed(row)
+      ? this.#orFault(row, () => this.#opened(row, (...args) => this.#boxes.openTexts(...args)))
+      : row;
   }
 
   /** Whether a sealed row is one of MAY_BE_SEEN, which cannot look into it: by its column, or by the value in its text. */
@@ -139,21 +139,29 @@ export class SealedRows {
     return new BoxMaker().make(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
   }
 
-  #opened(row: Row, keyId: string) {
+  /** Changes the row. */
+  #orFault<R extends Row>(row: R, open: () => Row): R {
+    try {
+      return Object.assign(row, open(), { key_id: null });
+    } catch (error) {
+      const isFault =
+        error instanceof UnusableKey && (this.#isVerifying || !(error instanceof UnknownRingKey));
+      if (!isFault) throw error;
+      return Object.assign(row, { text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message });
+    }
+  }
+
+  #opened<T>(row: Row, open: (...args: Parameters<BoxOpener['open']>) => T | undefined): T {
     const ring = this.#ring;
     if (ring === undefined)
       throw new UnusableKey('its content is sealed, and there is no keyring to open it');
+    const keyId = readOr(() => textIn(row, 'key_id'), '');
     const tenant = readOr(() => textIn(row, 'sealed_of'), '');
     const key = this.#keyOf(ring, tenant, keyId, row);
     const eventId = eventIdOf(row);
-    const box = readOr(() => blobOf(row, 'text1'), new Uint8Array(0));
-    const rest = [
-      readOr(() => blobOf(row, 'text2'), undefined),
-      readOr(() => blobOf(row, 'seeds'), undefined),
-    ];
-    const content = rest.every((each) => each?.length === 0)
-      ? openBox(box, { tenant, eventId }, key)
-      : undefined;
+    const box = readOr(() => blobOf(row, 'text1'), NO_BYTES);
+    const content =
+      isNothing(row['text2']) && isNothing(row['seeds']) ? open(box, { tenant, eventId }, key) : undefined;
     if (content === undefined)
       throw new UnusableKey(
         `its content is not what was hashed: no such box was sealed for ${eventIdIn(eventId)}`,
@@ -183,6 +191,11 @@ export class SealedRows {
 function isSealed(row: Row): boolean {
   const keyId = row['key_id'];
   return keyId !== null && keyId !== undefined;
+}
+
+/** What lies beside a box. */
+function isNothing(value: unknown): boolean {
+  return value instanceof Uint8Array && value.length === 0;
 }
 
 function eventIdOf(row: Row): Uint8Array {

@@ -145,7 +145,7 @@ export class LogEvents implements IndexedLog {
         for (let missing = from + events.length; missing < index; missing++) events.push(missingAt(missing));
         const facts = { leaf: leafIn(row), bytes: numberOf(row, 'bytes') };
         const decided_by = this.#decisions.of(tenant, decisionIn(row));
-        const opened = this.#sealed.openOwn(row);
+        const opened = this.#sealed.openTexts(row);
         const texts = { text1: textOf(opened, 'text1'), text2: textOf(opened, 'text2'), decided_by };
         const { entry, redaction_notices } = row;
         const event = { entry, redaction_notices, tenant_id: tenant, stream_id: streamOf(index), ...texts };

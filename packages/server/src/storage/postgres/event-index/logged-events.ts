@@ -86,6 +86,7 @@ function loggedRow(stored: Row, sealed: SealedRows): LoggedRow {
  * looked at before it is shown.
  */
 export function textOf(row: Row, column: string): string | null {
+  if (typeof row[column] === 'string') return row[column];
   const bytes = blobOrNone(row, column);
   return bytes === undefined
     ? null

@@ -44,14 +44,8 @@ export class LoggedEvents {
   ofTenant(tenant: number, fromIndex: number, endIndex: number, limit: number): LoggedRow[] {
     return this.#ofTenant.all(tenant, fromIndex, endIndex, limit).map((row) => {
       const decided_by = this.#decidedBy(tenant, decisionIn(row));
-      return loggedRow(Object.assign(this.#opened(row), { decided_by }));
+      return loggedRow(Object.assign(this.#sealed.openTexts(row), { decided_by }));
     });
-  }
-
-  #opened(row: Record<string, unknown>): Record<string, unknown> {
-    if (row['key_id'] === null) return row;
-    const opened = this.#sealed.openOwn(row);
-    return Object.assign(opened, { text1: textIn(opened['text1']), text2: textIn(opened['text2']) });
   }
 
   #decidedBy(tenant: number, decision: number | undefined): string | undefined {
@@ -62,13 +56,6 @@ export class LoggedEvents {
     this.#decisions.keep(tenant, decision, text);
     return text;
   }
-}
-
-/** Anything but bytes is left to the code that judges the event. */
-function textIn(value: unknown): unknown {
-  return value instanceof Uint8Array
-    ? Buffer.from(value.buffer, value.byteOffset, value.length).toString()
-    : value;
 }
 
 function loggedRow(row: Readonly<Record<string, unknown>>): LoggedRow {
