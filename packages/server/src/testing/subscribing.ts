@@ -59,8 +59,9 @@ export async function storedSubscription(
   { dataDirectory }: Pick<TestApp, 'dataDirectory'>,
   tenant: string,
   subscriptionId: string,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly record: SubscriptionRecord; readonly opened: OpenedSecrets }> {
-  const variables = { Storage__DataDirectory: dataDirectory };
+  const variables = { Storage__DataDirectory: dataDirectory, ...settings };
   const { config } = loadConfig({ variables, workingDirectory: dataDirectory });
   await using storage = await openStorage(config, false);
   const kept = { genuine: AS_THEY_ARE.genuine, report: () => {} };
