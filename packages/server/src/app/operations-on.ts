@@ -32,7 +32,7 @@ import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import { createSecretBoxes } from '../keys/secret-box.ts';
 import { createSubscriptionOperations } from '../webhooks/subscription-operations.ts';
 import { createSubscriptionSecrets } from '../webhooks/subscription-secrets.ts';
-import { createJudgeTls } from './judge-tls.ts';
+import { createJudgeTls } from '../outbound/judge-tls.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 

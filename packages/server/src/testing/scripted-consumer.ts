@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { createSecureContext, TLSSocket, type TlsOptions } from 'node:tls';
+import { createServer as createTlsServer, TLSSocket, type TlsOptions } from 'node:tls';
 
 export interface ReceivedRequest {
   readonly method: string;
@@ -148,17 +148,21 @@ export class ScriptedConsumer implements AsyncDisposable {
   connections = 0;
 
   private constructor({ scripts, tls, isBare = false }: ScriptedOptions) {
-    const context = tls === undefined ? undefined : createSecureContext(tls);
     this.#scheme = tls === undefined ? 'http' : 'https';
+    const secured = new Map<number | undefined, (socket: Socket) => void>();
+    const overTls = tls && createTlsServer(tls, (socket) => secured.get(socket.remotePort)?.(socket));
+    overTls?.on('tlsClientError', () => {});
     this.#server = createServer((bare) => {
       const index = this.connections++;
       this.#keep(bare);
       const script = scripts[Math.min(index, scripts.length - 1)]!;
-      if (context === undefined || isBare)
-        return this.#follow(script, new Line(index, bare, bare, this.requests));
-      const secure = new TLSSocket(bare, { ...tls, isServer: true, secureContext: context });
-      this.#keep(secure);
-      secure.once('secure', () => this.#follow(script, new Line(index, secure, bare, this.requests)));
+      const follow = (socket: Socket) => this.#follow(script, new Line(index, socket, bare, this.requests));
+      if (overTls === undefined || isBare) return follow(bare);
+      secured.set(bare.remotePort, (socket) => {
+        this.#keep(socket);
+        follow(socket);
+      });
+      overTls.emit('connection', bare);
     });
   }
 
