@@ -10,6 +10,7 @@ import { AwaitingConfirmation, OperationStatus } from './job.ts';
 import {
   CallerName,
   Classification,
+  CorrelationId,
   Count,
   ErasureId,
   EventId,
@@ -144,6 +145,12 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
     doc(Count, 'Those that a legal hold keeps; they are erased when it ends. Absent as `matchedEvents` is.'),
   ),
   noticeId: optional(doc(EventId, 'The notice of the request. What is deleted has notices of its own.')),
+  correlationId: optional(
+    doc(
+      CorrelationId,
+      'What all notices of the erasure bear: that of the request, if it is a UUID; of a tenant, if no other erasure has it.',
+    ),
+  ),
   failureReason: optional(Type.String()),
 });
 

@@ -173,11 +173,11 @@ async function confirmErasure(call: Call, erasure: ErasureRecord | undefined, pa
   const known = call.tenantRecord!;
   const tenant = erasure.isOfAll ? await parts.tenants.withNewFingerprints(known) : known;
   const once = onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, JSON.stringify(body));
-  const { requestId, correlationId } = call.correlation;
+  const { requestId } = call.correlation;
   const result = await parts.change({
     owner: next.tenantId,
     writes: [erasureWrite(next, { action: 'Confirm.Erasure', act: 'ErasureConfirmed', requestId })],
-    correlationId,
+    correlationId: next.correlationId,
     once,
   });
   requireDone(result);

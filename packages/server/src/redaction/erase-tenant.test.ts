@@ -14,7 +14,7 @@ import { PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
-import { type Ask, filesWith, startRedacting } from '../testing/redacting.ts';
+import { type Ask, filesWith, lookAgainNow, startRedacting } from '../testing/redacting.ts';
 import { until } from '../testing/until.ts';
 
 const CANARY = 'canary-of-a-tenant-4711';
@@ -27,12 +27,6 @@ async function erased(ask: Ask, more: object = {}) {
   const path = `/erasures/${made.body.erasureId}`;
   await until(async () => (await ask('GET', path)).body.status === 'Completed');
   return (await ask('GET', path)).body;
-}
-
-/** Instead of in a minute: all erasures, or one. */
-function lookAgainNow(directory: string, erasureId = '%'): void {
-  using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
-  db.prepare("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure' AND job_id LIKE ?").run(erasureId);
 }
 
 function fingerprintKeyIn(directory: string): Buffer {

@@ -42,7 +42,6 @@ export interface TenantErasure {
   readonly job: Job;
   readonly record: ErasureRecord;
   readonly scope: TenantScope;
-  readonly correlationId: string;
 }
 
 /** Where a walk through the log is. */
@@ -75,7 +74,8 @@ export async function eraseTenant(
   { signal, progress }: Holding,
   parts: EraseTenantParts,
 ): Promise<{ readonly counts: ErasureCounts; readonly isOlder: boolean }> {
-  const { job, record, scope, correlationId } = erasure;
+  const { job, record, scope } = erasure;
+  const { correlationId } = record;
   const { tenant } = job;
   const request = await noticeOf(record, parts);
   const end = record.counts?.end ?? request.index;
@@ -192,7 +192,7 @@ function isGone({ content }: StoredEvent): boolean {
 }
 
 async function countsOf(
-  { job: { tenant }, record, correlationId }: TenantErasure,
+  { job: { tenant }, record }: TenantErasure,
   { firstIndex, end, firstHeld }: { firstIndex: number; end: number; firstHeld: number | undefined },
   signal: AbortSignal,
   parts: EraseTenantParts,
@@ -208,7 +208,7 @@ async function countsOf(
     const [facts, rest] = notice.content.texts;
     const { correlationId: of } = parseJson(facts) as { readonly correlationId: string };
     const { payload } = parseJson(rest) as NoticeText;
-    if (payload.cause === 'KeyDestroyed' && of === correlationId) erased += payload.count;
+    if (payload.cause === 'KeyDestroyed' && of === record.correlationId) erased += payload.count;
   }
   const matched = record.counts?.matched ?? erased + held + older;
   return { counts: { matched, erased, held, firstHeld: firstHeld ?? null, end }, isOlder: older > 0 };

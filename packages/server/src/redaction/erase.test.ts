@@ -6,7 +6,7 @@ import { checkStore } from '../check-store.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
-import { type AnyBody, filesWith, startRedacting } from '../testing/redacting.ts';
+import { type AnyBody, type Ask, filesWith, lookAgainNow, startRedacting } from '../testing/redacting.ts';
 import { until } from '../testing/until.ts';
 
 const PERSON = 'u-canary-4711';
@@ -45,6 +45,91 @@ test('an erasure takes what is stored about a person, says how much, and names n
     !app.lines.some(({ message }) => message === 'a job has failed'),
     'it is done at the first attempt',
   );
+});
+
+const HEADER = '0d6c1a6e-4f0e-4b7e-9c55-3a4e0d1b2c3d';
+
+/** Of all notices of the erasures of a tenant, by what they say was done; in the order of the log. */
+async function correlations(ask: Ask): Promise<[action: string, correlationId: string][]> {
+  const { body } = await ask('GET', '/audit-events?kind=Notice&sort=timestamp');
+  return body.data
+    .filter(({ action }) => /Erasure|^Erase\.|^Purge\./.test(action))
+    .map(({ action, correlationId }) => [action, correlationId]);
+}
+
+for (const [scope, erased] of [
+  [{ subject: { userId: PERSON } }, 'Erase.Event'],
+  [{ tenantId: 'acme' }, 'Purge.Events'],
+] as const)
+  test(`all notices of an erasure by ${Object.keys(scope).join()} bear the correlation id that it names`, async (t) => {
+    const { ask, sent, secondCaller, app } = await startRedacting(t);
+    const actor = { actorType: 'User', userId: PERSON };
+    const requested = async (correlation: string) => {
+      await sent({ actor });
+      const headers = { 'X-Correlation-Id': correlation };
+      return ask('POST', '/erasures', { ...scope, reason: 'asked for' }, headers);
+    };
+    const ended = async (path: string) => {
+      await until(async () => (await ask('GET', path)).body.status === 'Completed');
+      return (await ask('GET', path)).body.correlationId;
+    };
+    const held = await sent({ actor, payload: { iban: 'kept' } });
+    const hold = { name: 'court', reason: 'a case', conditions: { 'payload.iban': 'kept' } };
+    const { holdId } = (await ask('POST', '/legal-holds', hold)).body as unknown as { holdId: string };
+    const first = await requested(HEADER);
+    assert.equal(first.body.correlationId, HEADER);
+    const path = `/erasures/${first.body.erasureId}`;
+    await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+    await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' });
+    lookAgainNow(app.dataDirectory);
+    assert.equal(await ended(path), HEADER);
+    assert.ok(!JSON.stringify((await ask('GET', `/audit-events/${held}`)).body).includes('kept'));
+    const ofFirst = ['Request.Erasure', erased, 'Update.Erasure', erased, 'Update.Erasure'];
+    const told = await correlations(ask);
+    assert.deepEqual(
+      told,
+      ofFirst.map((action) => [action, HEADER]),
+    );
+    await ask('PUT', '/admin/tenants/acme', { fourEyes: true });
+    const other = await secondCaller();
+    // No UUID, so that it is no event's.
+    const { operationId } = (await requested('ticket-17')).body;
+    const headers = { 'X-Correlation-Id': HEADER };
+    await other('POST', `/admin/operations/${operationId}/confirm`, undefined, headers);
+    const own = await ended(`/erasures/${operationId}`);
+    const later = (await correlations(ask)).slice(told.length);
+    assert.deepEqual(
+      later,
+      ['Request.Erasure', 'Confirm.Erasure', erased, 'Update.Erasure'].map((action) => [action, own]),
+    );
+  });
+
+test('an erasure of a tenant counts nothing of another one whose request bore the same correlation id', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const held = { payload: { iban: 'kept' } };
+  await sent(held);
+  await sent();
+  const hold = { name: 'court', reason: 'a case', conditions: { 'payload.iban': 'kept' } };
+  const { holdId } = (await ask('POST', '/legal-holds', hold)).body as unknown as { holdId: string };
+  const headers = { 'X-Correlation-Id': HEADER };
+  const erase = async (heldEvents: number) => {
+    const { body } = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'x' }, headers);
+    const path = `/erasures/${body.erasureId}`;
+    await until(async () => (await ask('GET', path)).body.heldEvents === heldEvents);
+    return path;
+  };
+  const first = await erase(1);
+  await sent();
+  const second = await erase(1);
+  await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' });
+  lookAgainNow(app.dataDirectory);
+  const counts = [];
+  for (const path of [first, second]) {
+    await until(async () => (await ask('GET', path)).body.status === 'Completed');
+    counts.push((await ask('GET', path)).body.erasedEvents);
+  }
+  assert.equal(counts[0]! + counts[1]!, 3, 'each event is erased once');
+  assert.ok(counts[0]! >= 1 && counts[1]! >= 1, String(counts));
 });
 
 test('only the named fields go, and a subject or a field that is none is refused', async (t) => {

@@ -9,6 +9,7 @@ import {
   type ErasureSubject,
   type ErrorDetail,
   type InputOf,
+  isUuid,
   LIMITS,
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -70,8 +71,9 @@ async function request(
       details: faults,
     });
   const known = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
-  const { requestId, correlationId } = call.correlation;
-  const erasure = newErasure(call, known, wanted, parts);
+  const { requestId } = call.correlation;
+  const correlationId = await correlationOf(call, known, wanted, parts);
+  const erasure = newErasure(call, known, { ...wanted, correlationId }, parts);
   const { erasureId } = erasure;
   const told = { tenant: known.tenantId, erasureId, reason, requestId, caller: erasure.requested.name };
   parts.telemetry.info('an erasure is asked for', told);
@@ -81,8 +83,8 @@ async function request(
   const nowMs = idempotencyNowMs(parts);
   const job: ErasureBody =
     subject === undefined
-      ? { ofAll: { keysBeforeMs: nowMs + LIMITS.idempotencyWindowMs }, correlationId: parts.uuid() }
-      : { subject: hashesOf(subject, parts.random), correlationId };
+      ? { ofAll: { keysBeforeMs: nowMs + LIMITS.idempotencyWindowMs } }
+      : { subject: hashesOf(subject, parts.random) };
   // So that all that comes behind the notice is under other keys.
   if (subject === undefined) await parts.keys.close(known.tenantId);
   const isUnderNewKey = subject === undefined && !known.fourEyes;
@@ -101,6 +103,19 @@ async function request(
   return { kind: 'Accepted', ...answered(body) };
 }
 
+/** That of the call, if it is a UUID. What an erasure of a tenant has erased is counted by it, so that no two of those have the same. */
+async function correlationOf(
+  { correlation: { correlationId } }: Call,
+  { tenantId }: TenantRecord,
+  { subject }: ErasureRequest,
+  { erasures, uuid }: Pick<EraseParts, 'erasures' | 'uuid'>,
+): Promise<string> {
+  if (!isUuid(correlationId)) return uuid();
+  if (subject !== undefined) return correlationId;
+  const others = await erasures.all(tenantId);
+  return others.some((other) => other.correlationId === correlationId) ? uuid() : correlationId;
+}
+
 /** An erasure that waits for another caller is found under the id of its operation. */
 function answered(body: Answer<'erasures.create'>['body']) {
   return 'operationId' in body ? { body, facts: { erasureId: body.operationId } } : { body };
@@ -109,7 +124,7 @@ function answered(body: Answer<'erasures.create'>['body']) {
 function newErasure(
   { caller }: Call,
   { tenantId, fourEyes }: TenantRecord,
-  { subject, fields }: ErasureRequest,
+  { subject, fields, correlationId }: ErasureRequest & Pick<ErasureRecord, 'correlationId'>,
   { clock, nextId }: Pick<EraseParts, 'clock' | 'nextId'>,
 ): ErasureRecord {
   const { name, identity } = caller!;
@@ -121,6 +136,7 @@ function newErasure(
     requested: { name, identity, atMs: clock.now() },
     confirmed: undefined,
     noticeId: nextId(),
+    correlationId,
     isOfAll: subject === undefined,
     fields,
     counts: undefined,

@@ -26,13 +26,10 @@ import { redactableField, unitsOfFields } from './named-units.ts';
 import { isHeld, type RedactParts, redactionNotice } from './redact.ts';
 import { type SubjectHashes, subjectJudge } from './subject.ts';
 
-export type ErasureBody = {
-  readonly correlationId: string;
-} & (
+export type ErasureBody =
   | { readonly subject: SubjectHashes }
   /** The whole tenant: erase-tenant.ts. */
-  | { readonly ofAll: TenantScope }
-);
+  | { readonly ofAll: TenantScope };
 
 export interface ErasureWorkParts extends EraseTenantParts, Pick<RedactParts, 'change' | 'uuid'> {
   readonly erasures: GenuineRecords<ErasureRecord>;
@@ -116,9 +113,9 @@ async function erase(
   const { signal, progress } = holding;
   const { tenant } = job;
   const body = parseJson(job.body) as ErasureBody;
-  const { correlationId } = body;
+  const { correlationId } = record;
   if ('ofAll' in body) {
-    const erased = await eraseTenant({ job, record, scope: body.ofAll, correlationId }, holding, parts);
+    const erased = await eraseTenant({ job, record, scope: body.ofAll }, holding, parts);
     return ended(record, erased.counts, erased.isOlder, parts);
   }
   const { subject } = body;
@@ -318,10 +315,11 @@ async function putErasure(
   erasure: ErasureRecord,
   act: ErasureNotice['act'],
   count: number,
-  { change, uuid, nextId }: Pick<ErasureWorkParts, 'change' | 'uuid' | 'nextId'>,
+  { change, nextId }: Pick<ErasureWorkParts, 'change' | 'nextId'>,
 ): Promise<void> {
   const write = erasureWrite(erasure, { action: 'Update.Erasure', act, requestId: nextId(), count });
-  const result = await change({ owner: erasure.tenantId, writes: [write], correlationId: uuid() });
+  const { tenantId: owner, correlationId } = erasure;
+  const result = await change({ owner, writes: [write], correlationId });
   if (result.status !== 'Done')
     throw new Error(`the erasure ${erasure.erasureId} is being changed by another process`);
 }

@@ -39,6 +39,8 @@ export interface ErasureRecord {
   readonly requested: Party;
   readonly confirmed: Party | undefined;
   readonly noticeId: EventId;
+  /** Of all of its notices. */
+  readonly correlationId: string;
   /** The whole tenant. */
   readonly isOfAll: boolean;
   readonly fields: readonly string[] | undefined;
@@ -109,7 +111,8 @@ export function pendingIn({ owner, id, version, body }: StoredRecord): PendingRe
 
 /** With counts for a reader from whom nothing is withheld: to others they would tell of events that these do not see. */
 export function showErasure(erasure: ErasureRecord, reader: Pick<Call, 'caller' | 'tenantRecord'>): Erasure {
-  const { erasureId, state, requested, counts, noticeId, completedAtMs, failureReason } = erasure;
+  const { erasureId, state, requested, counts, noticeId, correlationId, completedAtMs, failureReason } =
+    erasure;
   return {
     erasureId,
     status: state,
@@ -122,6 +125,7 @@ export function showErasure(erasure: ErasureRecord, reader: Pick<Call, 'caller' 
       ...(counts !== undefined && { heldEvents: counts.held }),
     }),
     noticeId,
+    correlationId,
     ...(failureReason !== undefined && { failureReason }),
   };
 }

@@ -2,9 +2,11 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { AuditEvent, Erasure, ErrorBody, SearchAnswer } from '@tallystick/contract';
 import { callerOf, PLATFORM_KEY, WITH_PLATFORM_KEY } from './admin-caller.ts';
 import { ask as askOf, type Told } from './ask.ts';
+import { WORK_FILE } from '../storage/sqlite/work/work-database.ts';
 import { EVENT } from './bound-operations.ts';
 import { startTestApp } from './test-app.ts';
 
@@ -63,4 +65,10 @@ export function filesWith(directory: string, text: string | Buffer): string[] {
     const path = join(directory, name);
     return statSync(path).isFile() && readFileSync(path).includes(text);
   });
+}
+
+/** Erasures that wait for holds look again now, instead of in a minute: all, or one. */
+export function lookAgainNow(directory: string, erasureId = '%'): void {
+  using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
+  db.prepare("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure' AND job_id LIKE ?").run(erasureId);
 }
