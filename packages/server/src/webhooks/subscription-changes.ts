@@ -78,7 +78,7 @@ export class SubscriptionChanges {
         const changed = await make(current);
         if (changed === undefined) return current;
         const next = this.#versionOf(call, changed.subscription, current.version + 1);
-        if (!next.isDeleted) await this.#requireBudget(next);
+        if (changed.act === 'Updated') await this.#requireBudget(next);
         // A subscription belongs to a tenant, so there is one.
         if (await this.#put(call, call.tenantRecord!, next, changed.act)) return next;
         if (attempt === ATTEMPTS_MAX)
