@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { loadConfig } from '../config/config.ts';
 import { systemClock } from '../runtime/clock.ts';
+import { ForwardProxy } from '../testing/forward-proxy.ts';
 import { startTestApp } from '../testing/test-app.ts';
 import { createWaysOut, type WaysOut } from './ways-out.ts';
 
@@ -67,6 +68,20 @@ test('webhooks go to public addresses over https, unless a setting allows privat
   await assert.rejects(wide.webhooks.send({ ...request, url: 'http://169.254.169.254/latest' }), {
     fault: 'NotAllowed',
   });
+});
+
+test('webhooks go through the proxy that is set', async () => {
+  await using proxy = await ForwardProxy.start();
+  const variables = { Webhooks__AllowPrivateTargets: 'true', Webhooks__Proxy: proxy.url('me:hunter2') };
+  const { config } = loadConfig({ variables, workingDirectory: import.meta.dirname });
+  using ways = createWaysOut(config, systemClock);
+  assert.equal((await ways.webhooks.send({ url, answerBytesMax: 1000, timeoutMs: 60_000 })).status, 200);
+  assert.deepEqual(
+    proxy.asked.map(({ to }) => to),
+    [new URL(url).host],
+  );
+  assert.equal((await ways.witnesses.send({ url, answerBytesMax: 1000, timeoutMs: 60_000 })).status, 200);
+  assert.equal(proxy.asked.length, 1, 'nothing else does');
 });
 
 test('a service in Test accepts tokens of a provider on loopback', async () => {

@@ -32,6 +32,7 @@ export function createWaysOut(config: Pick<Config, 'environment' | 'webhooks'>, 
     clock,
     ...webhookReach(config.webhooks),
     resolve: createDnsResolve({ clock }),
+    proxy: config.webhooks.proxy?.reveal(),
   });
   return {
     identityProviders,

@@ -215,6 +215,11 @@ export const SETTINGS = {
       false,
       'Subscriptions may use `http:`, loopback and private addresses. For tests.',
     ),
+    Proxy: optional(
+      secret(url('http', 'https')),
+      'connections are made directly',
+      'A forward proxy through which webhooks go (CONNECT), with its credentials: `http://user:password@proxy.example:3128`. It may have any address; names are looked up here, and where they lead is judged as without it.',
+    ),
   },
   Exports: {
     Directory: optional(path(), '`exports` in the data directory', 'Where export files are kept.'),

@@ -1,10 +1,11 @@
 // One connection, and the requests that go over it one after the other. Node's client writes and parses HTTP; which
 // connection a request takes, and how long it is kept, is decided in pool.ts.
 
-import { Agent, ClientRequest, type IncomingMessage } from 'node:http';
+import { type Agent, ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Course } from './course.ts';
 import { faultOf } from './fault-of.ts';
+import { GivenConnection } from './given-connection.ts';
 import type { OutboundAnswer, OutboundRequest } from './outbound-http.ts';
 import type { Target } from './target.ts';
 
@@ -137,20 +138,6 @@ export class Connection {
       exchange.course.enter('Body');
     }
     if (this.#socket.bytesRead > exchange.bytesReadMax) this.#socket.destroy(exchange.tooLarge());
-  }
-}
-
-/** Hands the one socket to its requests, where Node's agent would look for one. */
-class GivenConnection extends Agent {
-  readonly #socket: Socket;
-
-  constructor(socket: Socket) {
-    super({ keepAlive: true });
-    this.#socket = socket;
-  }
-
-  addRequest(request: ClientRequest): void {
-    request.onSocket(this.#socket);
   }
 }
 

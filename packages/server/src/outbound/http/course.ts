@@ -11,6 +11,8 @@ import {
 type Timed = 'Wait' | 'Dns' | 'Connect' | 'Tls' | 'FirstByte' | 'Body';
 
 export class Course {
+  /** Connecting to a forward proxy: nothing has been asked of the peer. */
+  isAtProxy = false;
   readonly #clock: Clock;
   readonly #spentNs: Partial<Record<Timed, number>> = {};
   #sinceNs: number;

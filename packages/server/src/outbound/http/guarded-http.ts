@@ -1,26 +1,19 @@
 // The guarded client: judges a URL and the addresses behind it, waits for a slot, and sends the request over a kept
 // connection or a new one. DESIGN.md beside this file says why it is made so.
 
-import type { SecureContext } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
-import { openTcp, openTls } from './connect.ts';
-import { Connection, StaleConnection } from './connection.ts';
+import { type Connection, StaleConnection } from './connection.ts';
 import { Course } from './course.ts';
+import { Dialer, type DialerOptions } from './dialer.ts';
 import { faultOf } from './fault-of.ts';
 import { OutboundError } from './outbound-error.ts';
 import type { OutboundAnswer, OutboundHttp, OutboundRequest } from './outbound-http.ts';
 import { Pool } from './pool.ts';
-import { type Resolve, systemResolve } from './resolve.ts';
 import { type SlotLimits, Slots } from './slots.ts';
-import { judgeAddresses, type Reach, type Target, targetOf } from './target.ts';
-import { nameOfMaterial, TlsContexts, type TlsMaterial } from './tls-contexts.ts';
+import { type Reach, type Target, targetOf } from './target.ts';
+import { nameOfMaterial } from './tls-contexts.ts';
 
-export interface OutboundHttpOptions extends Reach {
-  readonly clock: Clock;
-  /** In PEM: what verifies the certificates of others, in the place of the authorities that the system trusts. */
-  readonly authorities?: string | undefined;
-  /** The system's, unless given. */
-  readonly resolve?: Resolve;
+export interface OutboundHttpOptions extends Reach, DialerOptions {
   readonly limits?: Partial<SlotLimits>;
 }
 
@@ -48,30 +41,28 @@ interface Sending {
 class GuardedHttp implements OutboundHttp {
   readonly #options: OutboundHttpOptions;
   readonly #clock: Clock;
-  readonly #resolve: Resolve;
   readonly #limits: SlotLimits;
   readonly #slots: Slots;
   readonly #pool: Pool;
-  readonly #contexts: TlsContexts;
+  readonly #dialer: Dialer;
   readonly #open = new Set<Connection>();
   readonly #underWay = new Set<Course>();
 
   constructor(options: OutboundHttpOptions) {
-    const { clock, resolve = systemResolve, limits } = options;
+    const { clock, limits } = options;
     this.#options = options;
     this.#clock = clock;
-    this.#resolve = resolve;
     this.#limits = { ...LIMITS, ...limits };
     this.#slots = new Slots(clock, this.#limits);
     this.#pool = new Pool(clock, IDLE_MS);
-    this.#contexts = new TlsContexts(clock);
+    this.#dialer = new Dialer(options, IDLE_MS);
   }
 
   async judge(url: string): Promise<string | undefined> {
     const course = new Course(this.#clock);
     const timer = this.#clock.after(JUDGE_MS, () => course.end(course.error('Dns', 'no answer')));
     try {
-      await this.#addressesOf(targetOf(url, this.#options), course);
+      await this.#dialer.addressesOf(targetOf(url, this.#options), course);
     } catch (error) {
       return error instanceof OutboundError && error.fault === 'NotAllowed' ? error.message : undefined;
     } finally {
@@ -139,17 +130,8 @@ class GuardedHttp implements OutboundHttp {
   }
 
   async #connect({ target, request, material, course }: Sending): Promise<Connection> {
-    const { host, port, isTls } = target;
-    const context = isTls ? this.#contextFor(material, request.tls, course) : undefined;
-    const addresses = await this.#addressesOf(target, course);
     this.#makeRoom();
-    course.enter('Connect');
-    let socket = await openTcp({ addresses, port, idleMs: IDLE_MS }, course);
-    if (context !== undefined) {
-      course.enter('Tls');
-      socket = await openTls(socket, { host, context, idleMs: IDLE_MS }, course);
-    }
-    const connection = new Connection(socket, this.#clock.monotonicNs());
+    const connection = await this.#dialer.connect({ target, tls: request.tls, material }, course);
     this.#open.add(connection);
     connection.onClose(() => {
       this.#open.delete(connection);
@@ -158,26 +140,9 @@ class GuardedHttp implements OutboundHttp {
     return connection;
   }
 
-  #contextFor(name: string, tls: TlsMaterial | undefined, course: Course): SecureContext {
-    try {
-      return this.#contexts.for(name, { ...tls, ca: tls?.ca ?? this.#options.authorities });
-    } catch (error) {
-      throw course.error('Tls', 'the certificates or the key for this connection cannot be used', error);
-    }
-  }
-
   /** Connections that rest and those in use are, together, no more than there are slots. */
   #makeRoom(): void {
     if (this.#pool.size + this.#slots.busy > this.#limits.slotsMax) this.#pool.closeOldest();
-  }
-
-  async #addressesOf(target: Target, course: Course): Promise<readonly string[]> {
-    if (target.isAddress) return [target.host];
-    course.enter('Dns');
-    const addresses = await course.await(this.#resolve(target.host));
-    const refusal = judgeAddresses(target, addresses);
-    if (refusal !== undefined) throw course.error('NotAllowed', refusal);
-    return addresses;
   }
 }
 
@@ -186,5 +151,7 @@ function unlessStale(error: unknown): undefined {
 }
 
 function tooLate({ url }: Target, timeoutMs: number, course: Course): OutboundError {
+  if (course.isAtProxy)
+    return course.error('Proxy', `the forward proxy was not reached within ${timeoutMs} ms`);
   return course.error('Timeout', `${url.origin} gave no whole answer within ${timeoutMs} ms`);
 }
