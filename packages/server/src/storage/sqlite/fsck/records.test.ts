@@ -24,7 +24,17 @@ let keyId: string;
 /** The row of that key before it was revoked. */
 let older: Record<string, string | number | Uint8Array | null>;
 
+let holdId: string;
+/** The row of that hold before it was released. */
+let olderHold: typeof older;
+
+// In one hook: the hooks of a file may run at the same time.
 before(async () => {
+  await makeKeys();
+  await placeHolds();
+});
+
+async function makeKeys(): Promise<void> {
   await using app = await startTestApp({ Storage__DataDirectory: directory, ...WITH_PLATFORM_KEY });
   const acme = adminCaller(app, 'acme');
   const made = await acme.post(KEYS, { name: 'ci', roles: ['Viewer'] });
@@ -37,13 +47,9 @@ before(async () => {
   const headers = { 'X-API-Key': acme.key, 'X-Tenant-Id': 'acme' };
   const revoked = await fetch(`${app.url}${KEYS}/${keyId}`, { method: 'DELETE', headers });
   assert.equal(revoked.status, 204);
-});
+}
 
-let holdId: string;
-/** The row of that hold before it was released. */
-let olderHold: typeof older;
-
-before(async () => {
+async function placeHolds(): Promise<void> {
   await using app = await startTestApp({ Storage__DataDirectory: directory, ...WITH_PLATFORM_KEY });
   const acme = adminCaller(app, 'acme');
   const place = async (name: string) => {
@@ -57,7 +63,7 @@ before(async () => {
     olderHold = { ...db.prepare('SELECT * FROM records WHERE id = ?').get(holdId) } as typeof older;
   }
   await acme.post(`${HOLDS}/${holdId}/release`, { reason: 'Settled' });
-});
+}
 
 let copies = 0;
 
