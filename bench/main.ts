@@ -26,6 +26,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'jobs-postgres': async () => ({ benchmark: (await import('./jobs.ts')).onPostgres }),
   purge: () => import('./purge.ts'),
   'purge-postgres': async () => ({ benchmark: (await import('./purge.ts')).onPostgres }),
+  outbound: () => import('./outbound.ts'),
   peers: () => import('./peers.ts'),
 };
 

@@ -8,13 +8,21 @@ import {
   type OutboundTimings,
 } from './outbound-error.ts';
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 type Timed = 'Wait' | 'Dns' | 'Connect' | 'Tls' | 'FirstByte' | 'Body';
 
 export class Course {
   /** Connecting to a forward proxy: nothing has been asked of the peer. */
   isAtProxy = false;
   readonly #clock: Clock;
-  readonly #spentNs: Partial<Record<Timed, number>> = {};
+  readonly #spentNs: Record<Timed, number | undefined> = {
+    Wait: undefined,
+    Dns: undefined,
+    Connect: undefined,
+    Tls: undefined,
+    FirstByte: undefined,
+    Body: undefined,
+  };
   #sinceNs: number;
   #phase: Timed = 'Wait';
   #end: Error | undefined;
@@ -41,7 +49,8 @@ export class Course {
 
   #settle(): void {
     const nowNs = this.#clock.monotonicNs();
-    this.#spentNs[this.#phase] = (this.#spentNs[this.#phase] ?? 0) + nowNs - this.#sinceNs;
+    const spent = this.#spentNs[this.#phase];
+    this.#spentNs[this.#phase] = (spent ?? 0) + nowNs - this.#sinceNs;
     this.#sinceNs = nowNs;
   }
 
@@ -49,14 +58,12 @@ export class Course {
     this.#settle();
     const { Wait = 0, Dns, Connect, Tls, FirstByte, Body = 0 } = this.#spentNs;
     const total = (Dns ?? 0) + (Connect ?? 0) + (Tls ?? 0) + (FirstByte ?? 0) + Body;
-    return {
-      waitMs: milliseconds(Wait),
-      ...(Dns === undefined ? {} : { dnsMs: milliseconds(Dns) }),
-      ...(Connect === undefined ? {} : { connectMs: milliseconds(Connect) }),
-      ...(Tls === undefined ? {} : { tlsMs: milliseconds(Tls) }),
-      ...(FirstByte === undefined ? {} : { firstByteMs: milliseconds(FirstByte) }),
-      totalMs: milliseconds(total),
-    };
+    const timings: Writable<OutboundTimings> = { waitMs: milliseconds(Wait), totalMs: milliseconds(total) };
+    if (Dns !== undefined) timings.dnsMs = milliseconds(Dns);
+    if (Connect !== undefined) timings.connectMs = milliseconds(Connect);
+    if (Tls !== undefined) timings.tlsMs = milliseconds(Tls);
+    if (FirstByte !== undefined) timings.firstByteMs = milliseconds(FirstByte);
+    return timings;
   }
 
   error(fault: OutboundFault, message: string, cause?: unknown): OutboundError {

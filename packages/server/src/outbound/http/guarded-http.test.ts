@@ -7,8 +7,10 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createNetServer, type Server } from 'node:net';
 import { describe, it } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { systemClock } from '../../runtime/clock.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { createFakeClock } from '../../testing/fake-clock.ts';
 import { CERTIFICATE, KEY } from '../../testing/self-signed.ts';
+import { until } from '../../testing/until.ts';
 import { anyAddress, type AddressRule, loopbackOnly, noAddress } from './address-rules.ts';
 import { createOutboundHttp, type OutboundHttpOptions } from './guarded-http.ts';
 import type { OutboundFault } from './outbound-error.ts';
@@ -81,6 +83,120 @@ describe('the guarded client', () => {
     const request = { url: `http://127.0.0.1:${server.port}`, answerBytesMax: 10, timeoutMs: 60_000 };
     for (let i = 0; i < 3; i++) assert.equal(textOf(await http.send(request)), 'ok');
     assert.equal(server.connections(), 1);
+  });
+
+  it('opens a new connection where the peer said that it closes idle ones soon, and none where it said later', async () => {
+    for (const [hint, connections] of [
+      ['timeout=1', 2],
+      ['timeout=60, max=99', 1],
+    ] as const) {
+      await using server = await plain((_, response) => {
+        response.writeHead(200, { connection: 'keep-alive', 'keep-alive': hint, 'content-length': 0 }).end();
+      });
+      using http = createOutboundHttp({ clock: systemClock, https: noAddress, http: loopbackOnly });
+      const request = { url: `http://127.0.0.1:${server.port}`, answerBytesMax: 10, timeoutMs: 60_000 };
+      for (let i = 0; i < 2; i++) await http.send(request);
+      assert.equal(server.connections(), connections, hint);
+    }
+  });
+
+  it('uses no connection for longer than a minute, since names move, nor one that was idle for long', async () => {
+    await using server = await plain(says('ok'));
+    const clock = {
+      ...createFakeClock(),
+      after: (...[ms, run]: Parameters<Clock['after']>) => systemClock.after(ms, run),
+    };
+    using http = createOutboundHttp({ clock, https: noAddress, http: loopbackOnly });
+    const request = { url: `http://127.0.0.1:${server.port}`, answerBytesMax: 10, timeoutMs: 60_000 };
+    const after = async (ms: number) => {
+      await clock.advance(ms);
+      await http.send(request);
+      return server.connections();
+    };
+    assert.deepEqual([await after(0), await after(3900), await after(3900), await after(4100)], [1, 1, 1, 2]);
+    for (let ms = 0; ms <= 63_000; ms += 3000) await after(3000);
+    assert.equal(server.connections(), 3);
+  });
+
+  it('sends the host as it is written, one of each header, and a length where there is a body', async () => {
+    await using server = await plain((request, response) => response.end(JSON.stringify(request.rawHeaders)));
+    const url = `http://127.0.0.1:${server.port}`;
+    const sentBy = async (more: Partial<OutboundRequest>) => {
+      const raw = JSON.parse(textOf(await send(url, {}, more))) as string[];
+      return raw.map((each, i) => (i % 2 === 0 ? each.toLowerCase() : each));
+    };
+    const host = `127.0.0.1:${server.port}`;
+    const usual = ['accept-encoding', 'identity', 'user-agent', 'tallystick', 'connection', 'keep-alive'];
+    assert.deepEqual(await sentBy({}), ['host', host, ...usual]);
+    assert.deepEqual(await sentBy({ method: 'POST', body: 'grüß' }), [
+      'host',
+      host,
+      'content-length',
+      '6',
+      ...usual,
+    ]);
+    assert.deepEqual(await sentBy({ method: 'POST' }), ['host', host, 'content-length', '0', ...usual]);
+    const own = { 'User-Agent': 'other', HOST: 'elsewhere.example', 'Content-Length': '1', 'X-A': 'b' };
+    assert.deepEqual(await sentBy({ method: 'POST', body: Buffer.from('xyz'), headers: own }), [
+      'host',
+      host,
+      'content-length',
+      '3',
+      'user-agent',
+      'other',
+      'x-a',
+      'b',
+      'accept-encoding',
+      'identity',
+      'connection',
+      'keep-alive',
+    ]);
+  });
+
+  it('sends no header that could hold another one', async () => {
+    await using server = await plain(says('reached'));
+    using http = createOutboundHttp({ clock: systemClock, https: noAddress, http: loopbackOnly });
+    const request = { url: `http://127.0.0.1:${server.port}`, answerBytesMax: 100, timeoutMs: 60_000 };
+    for (const headers of [
+      { 'x-a': 'b\r\nx-c: d' },
+      { 'x-a\r\nx-c': 'd' },
+      { 'x a': 'b' },
+      { 'x-a': 'ä€' },
+    ]) {
+      assert.equal(await faultOf(http.send({ ...request, headers })), 'NotAllowed');
+    }
+    assert.equal((await http.send(request)).status, 200, 'control');
+  });
+
+  it('says how long each phase took, and of a kept connection only what there was', async () => {
+    await using server = await tls(says('ok'));
+    const url = `https://localhost:${server.port}`;
+    const resolve = resolvesTo('127.0.0.1');
+    using http = createOutboundHttp({
+      clock: systemClock,
+      https: anyAddress,
+      http: noAddress,
+      resolve,
+      authorities: CERTIFICATE,
+    });
+    const timingsOf = async () => (await http.send({ url, answerBytesMax: 100, timeoutMs: 60_000 })).timings;
+    const { waitMs, totalMs, ...phases } = await timingsOf();
+    assert.deepEqual(Object.keys(phases).toSorted(), ['connectMs', 'dnsMs', 'firstByteMs', 'tlsMs']);
+    assert.ok(waitMs >= 0);
+    assert.ok(phases.connectMs! > 0 && phases.tlsMs! > 0 && phases.firstByteMs! > 0);
+    const sum = Object.values(phases).reduce((a, b) => a + b);
+    assert.ok(sum <= totalMs + 0.01, `${sum} of ${totalMs}`);
+    assert.deepEqual(Object.keys(await timingsOf()).toSorted(), ['firstByteMs', 'totalMs', 'waitMs']);
+  });
+
+  it('ends what is under way when it is closed', async () => {
+    await using server = await serve(createNetServer(() => {}));
+    const http = createOutboundHttp({ clock: systemClock, https: noAddress, http: loopbackOnly });
+    const request = { url: `http://127.0.0.1:${server.port}`, answerBytesMax: 100, timeoutMs: 60_000 };
+    const sent = assert.rejects(http.send(request), { fault: 'Reset', message: 'the client was closed' });
+    await until(() => server.connections() === 1);
+    http[Symbol.dispose]();
+    await sent;
   });
 
   it('follows no redirect', async () => {

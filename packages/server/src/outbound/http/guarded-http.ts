@@ -20,7 +20,7 @@ export interface OutboundHttpOptions extends Reach, DialerOptions {
 const LIMITS: SlotLimits = { slotsMax: 1000, slotsPerOriginMax: 50, waitMs: 5000 };
 /** Below the idle timeout of common servers, so that no request is sent on a connection that is being closed. */
 const IDLE_MS = 4000;
-const USER_AGENT = 'tallystick';
+const TARGETS_MAX = 1000;
 /** Somebody waits for a URL to be stored; it is judged again when it is used. */
 const JUDGE_MS = 2000;
 
@@ -45,6 +45,7 @@ class GuardedHttp implements OutboundHttp {
   readonly #slots: Slots;
   readonly #pool: Pool;
   readonly #dialer: Dialer;
+  readonly #targets = new Map<string, Target>();
   readonly #open = new Set<Connection>();
   readonly #underWay = new Set<Course>();
 
@@ -72,7 +73,7 @@ class GuardedHttp implements OutboundHttp {
 
   async send(request: OutboundRequest): Promise<OutboundAnswer> {
     const { signal } = request;
-    const target = targetOf(request.url, this.#options);
+    const target = this.#targetOf(request.url);
     const { origin } = target.url;
     const material = target.isTls ? nameOfMaterial(request.tls) : '';
     const course = new Course(this.#clock);
@@ -94,6 +95,16 @@ class GuardedHttp implements OutboundHttp {
       this.#underWay.delete(course);
       signal?.removeEventListener('abort', abort);
     }
+  }
+
+  /** The rules never change, so a URL that is asked again and again is read once. */
+  #targetOf(url: string): Target {
+    const known = this.#targets.get(url);
+    if (known !== undefined) return known;
+    const target = targetOf(url, this.#options);
+    if (this.#targets.size >= TARGETS_MAX) this.#targets.clear();
+    this.#targets.set(url, target);
+    return target;
   }
 
   [Symbol.dispose](): void {
@@ -118,9 +129,8 @@ class GuardedHttp implements OutboundHttp {
   }
 
   async #over(connection: Connection, { target, request, peer, course }: Sending): Promise<OutboundAnswer> {
-    const headers = { 'user-agent': USER_AGENT, ...request.headers };
     try {
-      const answer = await connection.send(target, { ...request, headers }, course);
+      const answer = await connection.send(target, request, course);
       this.#pool.give(peer, connection);
       return answer;
     } catch (error) {
