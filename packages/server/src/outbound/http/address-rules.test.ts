@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
 import { type AddressRule, anyButMetadata, loopbackOnly, publicOnly } from './address-rules.ts';
 import { targetOf } from './target.ts';
 
@@ -107,6 +108,65 @@ describe('addresses', () => {
     ]);
   });
 });
+
+const ipv4 = fc.tuple(...Array.from({ length: 4 }, () => fc.nat(255)));
+describe('every IPv4 address', () => {
+  const RUNS = { numRuns: 2000 };
+
+  it('is judged alike in each of its notations', () => {
+    fc.assert(
+      fc.property(ipv4, ([a, b, c, d]) => {
+        const number = ((a! * 256 + b!) * 256 + c!) * 256 + d!;
+        const octal = [a, b, c, d].map((byte) => `0${byte!.toString(8)}`).join('.');
+        const written = [
+          `${a}.${b}.${c}.${d}`,
+          `${a}.${b}.${c! * 256 + d!}`,
+          String(number),
+          `0x${number.toString(16)}`,
+          `0x${a!.toString(16)}.${b}.${c}.0x${d!.toString(16)}`,
+          octal,
+        ];
+        const judged = written.map((host) => passes(`https://${host}/`, publicOnly));
+        assert.equal(new Set(judged).size, 1, written.join(' '));
+      }),
+      RUNS,
+    );
+  });
+
+  it('is never public inside an IPv6 one, and no form hides one of a metadata service', () => {
+    fc.assert(
+      fc.property(ipv4, fc.boolean(), ([a, b, c, d], isMetadata) => {
+        const [high, low] = isMetadata ? [0xa9_fe, c! * 256 + d!] : [a! * 256 + b!, c! * 256 + d!];
+        const [x, y] = [high.toString(16), low.toString(16)];
+        const hidden = (0xff_ff - high).toString(16);
+        const mapped = `::ffff:${x}:${y}`;
+        const carrying = [
+          mapped,
+          `::${x}:${y}`,
+          `64:ff9b::${x}:${y}`,
+          `64:ff9b:1::${x}:${y}`,
+          `::ffff:0:${x}:${y}`,
+        ];
+        carrying.push(`2002:${x}:${y}::1`, `2001:0:1:2:3:4:${hidden}:${(0xff_ff - low).toString(16)}`);
+        for (const form of carrying) {
+          assert.ok(!publicOnly.allows(form), form);
+          if (isMetadata) assert.ok(!anyButMetadata.allows(form), form);
+        }
+        const plain = `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+        assert.equal(anyButMetadata.allows(mapped), anyButMetadata.allows(plain), mapped);
+      }),
+      RUNS,
+    );
+  });
+});
+
+function passes(url: string, rule: AddressRule): boolean {
+  try {
+    return targetOf(url, { https: rule, http: rule }).isAddress;
+  } catch {
+    return false;
+  }
+}
 
 describe('a URL as it is written', () => {
   const refusal = (url: string, https = publicOnly) => {

@@ -16,6 +16,7 @@ export function faultOf(error: unknown, { origin }: URL, course: Course): Outbou
 function wordsFor(code: string, { phase }: Course): readonly [OutboundFault, string] {
   if (/^HPE_\w+_OVERFLOW$/.test(code)) return ['TooLarge', 'answers with too large headers'];
   if (code.startsWith('HPE_')) return ['Protocol', 'answers with what is not HTTP'];
+  if (EXHAUSTED.has(code)) return ['Busy', 'was not asked: this machine opens no more connections'];
   if (phase === 'Dns') return ['Dns', isNoAddress(code) ? 'leads to no address' : 'cannot be looked up'];
   if (phase === 'Connect' && code !== 'ECONNRESET') return ['Connect', 'cannot be connected to'];
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return ['Tls', 'does not agree on TLS'];
@@ -24,6 +25,9 @@ function wordsFor(code: string, { phase }: Course): readonly [OutboundFault, str
   if (phase === 'Tls') return ['Reset', 'closed the connection before TLS was established'];
   return ['Reset', 'closed the connection before the answer was whole'];
 }
+
+/** Of sockets, ports or memory: nothing that the peer has done. */
+const EXHAUSTED = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
 const CLOSED = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', 'ETIMEDOUT']);
 

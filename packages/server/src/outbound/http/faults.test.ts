@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TlsOptions } from 'node:tls';
+import * as fc from 'fast-check';
 import { systemClock } from '../../runtime/clock.ts';
 import { type Authority, createAuthority } from '../../testing/certificates.ts';
 import * as scripts from '../../testing/consumer-scripts.ts';
@@ -191,6 +192,62 @@ describe('a peer that', () => {
     const outcome = await meet(consumer, { body: 'x'.repeat(100_000) });
     isAnswer(outcome);
     assert.equal(outcome.status, 413);
+  });
+
+  it('mangles its answers in any way has answered, or is a fault; nothing hangs and nothing else is thrown', async () => {
+    const sound = `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n4\r\nsome\r\n0\r\n\r\n`;
+    const change = fc.record({
+      at: fc.nat(sound.length),
+      gone: fc.nat(6),
+      put: fc.oneof(
+        fc.string({ maxLength: 8 }),
+        fc.constantFrom('\r\n', '\0', 'content-length: 3\r\n', 'ffffffffff'),
+      ),
+    });
+    const mangled = fc
+      .array(change, { minLength: 1, maxLength: 4 })
+      .map((changes) =>
+        changes.reduce((text, { at, gone, put }) => text.slice(0, at) + put + text.slice(at + gone), sound),
+      );
+    let bytes = '';
+    const script: Script = async (line) => {
+      for (let request = await line.request(); request !== undefined; request = await line.request()) {
+        await line.write(bytes);
+        line.close();
+      }
+    };
+    await using consumer = await ScriptedConsumer.start(script);
+    using http = clientFor();
+    const faults = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(mangled, async (text) => {
+        bytes = text;
+        const request = { url: consumer.url, answerBytesMax: 1000, timeoutMs: 2000 };
+        const outcome = await outcomeOf(http.send(request));
+        assert.ok(outcome instanceof OutboundError || outcome.status >= 100, text);
+        faults.add(outcome instanceof OutboundError ? outcome.fault : 'none');
+      }),
+      { numRuns: 400 },
+    );
+    assert.ok(faults.has('Protocol') && faults.has('none'), [...faults].join());
+  });
+
+  it('is behind a name is named by it alone: no address that the name leads to is in a message', async () => {
+    using http = clientFor();
+    await using reset = await ScriptedConsumer.start(scripts.resetsAfterRequest);
+    await using hangs = await ScriptedConsumer.start(scripts.neverAnswers);
+    for (const [url, fault] of [
+      ['http://consumer.example:1/', 'Connect'],
+      [`http://consumer.example:${reset.port}/`, 'Reset'],
+      [`https://consumer.example:${hangs.port}/`, 'Timeout'],
+      [`http://consumer.example:${hangs.port}/`, 'Timeout'],
+    ] as const) {
+      const outcome = await outcomeOf(http.send({ url, answerBytesMax: 100, timeoutMs: TIMEOUT_MS }));
+      assert.ok(outcome instanceof OutboundError);
+      assert.equal(outcome.fault, fault, outcome.message);
+      assert.match(outcome.message, /consumer\.example/);
+      assert.doesNotMatch(outcome.message, /127\.0|::1/);
+    }
   });
 
   it('sends interim answers first has answered', async () => {
