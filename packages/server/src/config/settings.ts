@@ -296,7 +296,7 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Server__TrustedProxies',
   'Grpc',
   'Mcp',
-  'Webhooks',
+  'Webhooks__Proxy',
   'Exports',
   'RateLimiting',
   'McpRateLimiting',
