@@ -3,13 +3,13 @@
 
 import {
   type Answer,
+  AuditError,
   type ErrorDetail,
   type InputOf,
   SECRET_GRACE_DEFAULT,
   type SubscriptionConfiguration,
   type SubscriptionId,
 } from '@tallystick/contract';
-import { AuditError } from '@tallystick/contract';
 import { foreignTenant } from '../access/foreign-tenant.ts';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import type { Cursors } from '../paging.ts';
