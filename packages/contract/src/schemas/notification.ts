@@ -70,6 +70,7 @@ export const FailedExport = object('FailedExport', 'An export that failed.', {
   retriable: optional(Type.Boolean()),
 });
 
+export type ThresholdCrossing = Static<typeof ThresholdCrossing>;
 export const ThresholdCrossing = object('ThresholdCrossing', 'A rule counted more events than it allows.', {
   thresholdId: ThresholdId,
   name: Type.String(),
@@ -81,6 +82,7 @@ export const ThresholdCrossing = object('ThresholdCrossing', 'A rule counted mor
   detectedAt: Instant,
 });
 
+export type SystemChange = Static<typeof SystemChange>;
 export const SystemChange = object('SystemChange', 'The service, or a part of it, changed its state.', {
   kind: choice('SystemChangeKind', 'What happened.', ['EventStreamSealed', 'SystemStatusChanged', 'Test']),
   component: Type.String(),

@@ -26,6 +26,7 @@ import {
   Instant,
   Milliseconds,
   name,
+  OperationId,
   PositiveDuration,
   secret,
   SubscriptionId,
@@ -282,6 +283,17 @@ export const RotatedSecret = object('RotatedSecret', 'The new secret.', {
   previousSecretExpiresAt: Instant,
 });
 
+export const AttemptTimings = object(
+  'AttemptTimings',
+  'Milliseconds of each phase; one that was not needed, as on a kept connection, has none.',
+  {
+    dnsMs: optional(Milliseconds),
+    connectMs: optional(Milliseconds),
+    tlsMs: optional(Milliseconds),
+    firstByteMs: optional(Milliseconds),
+  },
+);
+
 export type DeliveryAttempt = Static<typeof DeliveryAttempt>;
 export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
   attemptNumber: Type.Integer({ minimum: 1, maximum: LIMITS.deliveryAttemptsMax }),
@@ -289,6 +301,14 @@ export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
   responseStatus: optional(Type.Integer()),
   latencyMs: Milliseconds,
   error: optional(Type.String()),
+  fault: optional(
+    Type.String({ description: 'What failed: `Status`, `Dns`, `Connect`, `Tls`, `Timeout` and the like.' }),
+  ),
+  responseBody: optional(Type.String({ description: 'How the answer begins.' })),
+  requestHeaders: optional(
+    mapOf(Type.String(), { description: 'As they were sent; credentials are `[REDACTED]`.' }),
+  ),
+  timings: optional(AttemptTimings),
 });
 
 export const DeliveryStatus = choice('DeliveryStatus', 'Where a delivery stands.', [
@@ -318,12 +338,13 @@ export const TestDelivery = object('TestDelivery', 'How the consumer answered on
 
 export type RecoveryRequest = Static<typeof RecoveryRequest>;
 export const RecoveryRequest = strictObject('RecoveryRequest', 'Send again what was not acknowledged.', {
-  since: doc(Instant, 'Deliveries made since then.'),
+  since: doc(Instant, 'Of events received since then, itself included.'),
 });
 
 export type Recovery = Static<typeof Recovery>;
-export const Recovery = object('Recovery', 'What was queued again.', {
+export const Recovery = object('Recovery', 'A recovery under way: the operation says how far it has come.', {
+  operationId: OperationId,
   subscriptionId: SubscriptionId,
   since: Instant,
-  queuedDeliveries: Count,
+  queuedDeliveries: optional(Count),
 });

@@ -1,20 +1,14 @@
-// Lists violations, and lets callers acknowledge them. A violation tells of an event: a reader who may not see that event does not
-// learn of the violation, and one who may not see all that is behind it gets it without `fields` and `groupKey`. Those tell what is
-// in the event, so that to read them of a secret one is in the log, as to read the event is.
+// Lists violations, and lets callers acknowledge them, as each may see them: seen-violation.ts.
 
-import { type Answer, AuditError, ERRORS, type InputOf, type PolicyViolation } from '@tallystick/contract';
-import { decodeEntry, isNotice } from '@tallystick/evidence';
+import { type Answer, AuditError, ERRORS, type InputOf } from '@tallystick/contract';
 import type { Call, OwnViolation, Received } from '../call.ts';
-import { storedFacts } from '../events/facts.ts';
 import { timeRangeFaults } from '../events/question.ts';
-import { noteSecretsRead, type ReadNoticeParts } from '../events/secret-read.ts';
-import { readFacts } from '../events/show.ts';
+import type { ReadNoticeParts } from '../events/secret-read.ts';
 import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../paging.ts';
-import { isAtLeast } from '../access/roles.ts';
-import { isDecidedByRules, ownClearance, sightOf, type Visibility } from '../policies/sight.ts';
-import { instant } from '../runtime/clock.ts';
+import { isDecidedByRules, sightOf } from '../policies/sight.ts';
 import type { LogReader } from '../streams/log.ts';
-import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
+import { noteSecretsTold, type SeenViolation, showViolation, violationSeen } from './seen-violation.ts';
+import type { ViolationFilter, ViolationStore } from './violations.ts';
 
 export interface ViolationParts extends ReadNoticeParts {
   readonly violations: ViolationStore;
@@ -27,22 +21,16 @@ const PORTION = 200;
 /** Of a page: more than that in a row are not passed by, so that a request takes no longer the more is withheld. */
 const JUDGED_MAX = 10_000;
 
-interface SeenViolation {
-  readonly violation: StoredViolation;
-  /** Whether the reader sees all that is behind it. */
-  readonly isWhole: boolean;
-}
-
 export function createViolationOperations(parts: ViolationParts) {
   const { violations } = parts;
   const found = async (call: Call, violation: StoredViolation | undefined) => {
-    const seen = violation && (await seenBy(call, violation, parts));
+    const seen = violation && (await violationSeen(call, violation, parts));
     if (seen === undefined) throw notFound();
     return seen;
   };
   const shown = async (call: Call, seen: SeenViolation) => {
-    await noteSecrets(call, [seen], parts);
-    return show(seen);
+    await noteSecretsTold(call, [seen], parts);
+    return showViolation(seen);
   };
   return {
     'violations.list': {
@@ -94,11 +82,11 @@ async function list(
     ? await countSeen(call, filter, parts)
     : { count: await parts.violations.forTenant(call.tenant!).count(filter), isExact: true };
   const { data, pagination } = read.page(rows, ({ violation }) => violation.violationId, count, isCut);
-  await noteSecrets(call, data, parts);
+  await noteSecretsTold(call, data, parts);
   return {
     kind: 'Done',
     body: {
-      data: data.map(show),
+      data: data.map(showViolation),
       pagination: isExact && !isCut ? pagination : { ...pagination, totalRelation: 'AtLeast' },
     },
   };
@@ -115,7 +103,7 @@ async function countSeen(call: Call, filter: ViolationFilter, parts: ViolationPa
   for (let at = 0; at < Math.min(rows.length, COUNTED_MAX); at += PORTION) {
     call.deadline.throwIfPassed();
     const seen = await Promise.all(
-      rows.slice(at, Math.min(at + PORTION, COUNTED_MAX)).map((each) => seenBy(call, each, parts)),
+      rows.slice(at, Math.min(at + PORTION, COUNTED_MAX)).map((each) => violationSeen(call, each, parts)),
     );
     count += seen.filter((each) => each !== undefined).length;
   }
@@ -136,75 +124,13 @@ async function seenRows(
     call.deadline.throwIfPassed();
     const limit = isDecidedByRules(call) ? PORTION : request.limit;
     const portion = await ofTenant.list(filter, { ...request, beyond, limit });
-    const seen = await Promise.all(portion.map((each) => seenBy(call, each, parts)));
+    const seen = await Promise.all(portion.map((each) => violationSeen(call, each, parts)));
     rows.push(...seen.filter((each) => each !== undefined));
     if (rows.length >= request.limit || portion.length < limit)
       return { rows: rows.slice(0, request.limit), isCut: false };
     if ((judged += portion.length) >= JUDGED_MAX) return { rows, isCut: true };
     beyond = portion.at(-1)!.violationId;
   }
-}
-
-/** Undefined: the reader may not know of it. */
-async function seenBy(
-  call: Call,
-  violation: StoredViolation,
-  { log }: ViolationParts,
-): Promise<SeenViolation | undefined> {
-  const sight = sightOf(call);
-  const { eventId, classification, highest } = violation;
-  let visibility: Visibility = sight.judge({ kind: 'Event', classification, facts: () => undefined });
-  if (sight.index.access !== undefined) {
-    const stored = await log.forTenant(call.tenant!).event(eventId, sight.index.visible);
-    if (stored === undefined || isNotice(decodeEntry(stored.entry).kind)) return undefined;
-    const { content } = stored;
-    visibility = sight.judge({
-      kind: 'Event',
-      classification: stored.classification,
-      facts() {
-        if (content === undefined || !('texts' in content)) return undefined;
-        const facts = readFacts(content.texts, stored.classification);
-        return 'fault' in facts ? undefined : storedFacts(facts, content.texts[1]);
-      },
-    });
-  }
-  const { extent, withheldFields } = visibility;
-  if (extent === 'Invisible') return undefined;
-  const isCleared = isAtLeast(ownClearance(call), highest);
-  return { violation, isWhole: isCleared && extent === 'Whole' && withheldFields.length === 0 };
-}
-
-function noteSecrets(call: Call, seen: readonly SeenViolation[], parts: ReadNoticeParts): Promise<void> {
-  const told = seen.filter(
-    ({ isWhole, violation: { fields, groupKey } }) =>
-      isWhole && (fields !== undefined || groupKey !== undefined),
-  );
-  // What a threshold counts by may come from a secret event, though another one has crossed it.
-  const events = told.map(({ violation: { eventId, highest } }) => ({ eventId, classification: highest }));
-  return noteSecretsRead(call, events, parts);
-}
-
-function show({ violation, isWhole }: SeenViolation): PolicyViolation {
-  const { fields, groupKey, observedValue, threshold, acknowledged } = violation;
-  return {
-    violationId: violation.violationId,
-    kind: violation.kind,
-    eventId: violation.eventId,
-    policyId: violation.policyId,
-    policyName: violation.policyName,
-    policyVersion: violation.policyVersion,
-    ruleId: violation.ruleId,
-    violationType: violation.violationType,
-    severity: violation.severity,
-    detectedAt: instant(violation.detectedAtMs),
-    ...(isWhole && fields !== undefined && { fields: [...fields] }),
-    ...(isWhole && groupKey !== undefined && { groupKey }),
-    ...(observedValue !== undefined && { observedValue }),
-    ...(threshold !== undefined && { threshold }),
-    status: acknowledged === undefined ? 'Open' : 'Acknowledged',
-    ...(acknowledged !== undefined && { acknowledgedBy: acknowledged.by }),
-    ...(acknowledged?.comment !== undefined && { comment: acknowledged.comment }),
-  };
 }
 
 function notFound(): AuditError {

@@ -57,8 +57,8 @@ export function createEvents(parts: EventParts) {
   };
 }
 
-function publishedOf({ trees, newestWitnessed }: Pick<EventParts, 'trees' | 'newestWitnessed'>) {
-  return async ({ tenant }: Call, index?: number): Promise<Published> => {
+export function publishedOf({ trees, newestWitnessed }: Pick<EventParts, 'trees' | 'newestWitnessed'>) {
+  return async ({ tenant }: Pick<Call, 'tenant'>, index?: number): Promise<Published> => {
     const head = tenant === undefined ? undefined : await trees.forTenant(tenant).head(index);
     if (tenant === undefined || head === undefined) {
       return { firstIndex: 0, endIndex: 0, witnessedEndIndex: 0 };

@@ -18,9 +18,12 @@ export interface ReadNoticeParts {
   readonly telemetry: Pick<Telemetry, 'info' | 'error'>;
 }
 
+/** Who reads. */
+export type ReadingCall = Pick<Call, 'tenant' | 'caller' | 'correlation'>;
+
 /** The events that were seen, secret or not; each is named once. */
 export async function noteSecretsRead(
-  { tenant, caller, correlation: { requestId, correlationId } }: Call,
+  { tenant, caller, correlation: { requestId, correlationId } }: ReadingCall,
   seen: readonly Pick<AuditEvent, 'eventId' | 'classification'>[],
   { sequencer, clock, ids, telemetry }: ReadNoticeParts,
 ): Promise<void> {

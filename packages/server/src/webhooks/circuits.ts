@@ -7,8 +7,8 @@ import { instant } from '../runtime/clock.ts';
 import type { SubscriptionRecord } from './subscription.ts';
 
 export interface CircuitRecord {
-  /** That of the subscription when this was found out. */
-  readonly round: number;
+  /** That of the subscription when this was found out; undefined: it counts in any, as failures do that have closed nothing. */
+  readonly round: number | undefined;
   readonly state: Circuit['state'];
   readonly consecutiveFailures: number;
   readonly openedAtMs: number | undefined;
@@ -38,7 +38,7 @@ export function standingOf(
   { isActive, round }: Pick<SubscriptionRecord, 'isActive' | 'round'>,
   known: CircuitRecord | undefined,
 ): Standing {
-  const current = known?.round === round ? known : undefined;
+  const current = known?.round === undefined || known.round === round ? known : undefined;
   if (current?.isFailed === true) return { status: 'Failed', circuit: shown(current) };
   if (!isActive) return { status: 'Paused', circuit: CLOSED };
   if (current === undefined) return { status: 'Active', circuit: CLOSED };

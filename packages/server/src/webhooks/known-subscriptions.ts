@@ -1,0 +1,70 @@
+// The subscriptions of tenants as the notifier and the deliverer know them: read again once any record has changed. A change counts for
+// them a moment after it was answered, as it would for a delivery that is under way.
+
+import type { SubscriptionId, TenantId } from '@tallystick/contract';
+import type { RecordReader } from '../records/records.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { SubscriptionRecord } from './subscription.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+export interface KnownParts {
+  readonly subscriptions: Pick<Subscriptions, 'all'>;
+  readonly records: Pick<RecordReader, 'version'>;
+  readonly clock: Pick<Clock, 'monotonicNs'>;
+}
+
+export type SubscriptionsById = ReadonlyMap<SubscriptionId, SubscriptionRecord>;
+
+const FRESH_NS = 50e6;
+const TENANTS_KEPT_MAX = 1000;
+
+export class KnownSubscriptions {
+  readonly #parts: KnownParts;
+  #known = new Map<TenantId, Promise<SubscriptionsById>>();
+  #version: unknown;
+  #asked: Promise<void> | undefined;
+  #askedNs = -Infinity;
+
+  constructor(parts: KnownParts) {
+    this.#parts = parts;
+  }
+
+  /** Without those that are deleted. The same map while none of any tenant changes. */
+  async of(tenant: TenantId): Promise<SubscriptionsById> {
+    await this.#lookForChanges();
+    const known = this.#known.get(tenant) ?? this.#read(tenant);
+    return known;
+  }
+
+  /** Called where it must be as current as what was read before. */
+  async latest(tenant: TenantId): Promise<SubscriptionsById> {
+    this.#askedNs = -Infinity;
+    return this.of(tenant);
+  }
+
+  #read(tenant: TenantId): Promise<SubscriptionsById> {
+    if (this.#known.size >= TENANTS_KEPT_MAX) this.#known.clear();
+    const reading = this.#parts.subscriptions.all(tenant).then((all) => {
+      const there = all.filter(({ isDeleted }) => !isDeleted);
+      return new Map(there.map((each) => [each.subscriptionId, each]));
+    });
+    const into = this.#known;
+    into.set(tenant, reading);
+    reading.catch(() => into.delete(tenant));
+    return reading;
+  }
+
+  #lookForChanges(): Promise<void> {
+    const { clock, records } = this.#parts;
+    if (clock.monotonicNs() - this.#askedNs < FRESH_NS) return this.#asked!;
+    this.#askedNs = clock.monotonicNs();
+    this.#asked = records.version().then((version) => {
+      if (version !== this.#version) this.#known = new Map();
+      this.#version = version;
+    });
+    return this.#asked.catch((error: unknown) => {
+      this.#askedNs = -Infinity;
+      throw error;
+    });
+  }
+}

@@ -1,0 +1,137 @@
+// Circuit breakers on the lanes of deliveries: one that is open is a closed lane, so all nodes know it, and what waits costs nobody
+// anything. Its note says why it is closed, and in which round of the subscription. While a circuit is open there is a job that sends the
+// next test delivery: only one node holds it at a time.
+
+import { LIMITS, type SubscriptionId, type TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { Job, NewJob, WorkStore } from '../work/jobs.ts';
+import type { Lane, LaneNews, LaneRef } from '../work/lanes.ts';
+import type { CircuitRecord, Circuits } from './circuits.ts';
+import type { SubscriptionRecord } from './subscription.ts';
+import { DELIVERY } from './task.ts';
+
+export interface ClosedBy {
+  readonly round: number;
+  /** `Paused`: by a caller. `Open`: after failures. `Failed`: for good, until a caller resumes it. */
+  readonly state: 'Paused' | 'Open' | 'Failed';
+}
+
+export const PROBE = 'Probe';
+export const GATE = 'Gate';
+/** Before it is looked whether a circuit was opened for a round that is over by now. */
+const LOOK_AGAIN_MS = 5000;
+
+export function laneOf(subscriptionId: SubscriptionId): LaneRef {
+  return { kind: DELIVERY, lane: subscriptionId };
+}
+
+export function noteOf({ round, state }: ClosedBy): string {
+  return JSON.stringify({ round, state });
+}
+
+export function closedBy({ isOpen, note }: Lane): ClosedBy | undefined {
+  return isOpen || note === undefined ? undefined : (parseJson(note) as ClosedBy);
+}
+
+type Owner = Pick<SubscriptionRecord, 'tenantId' | 'subscriptionId' | 'round'>;
+
+export interface ProbeParts {
+  readonly nextId: () => string;
+  readonly timeScale: number;
+}
+
+/** Tells of a failure, and opens the circuit with the last one that it takes. */
+export function failed(owner: Owner, parts: ProbeParts): LaneNews {
+  const { tenantId: tenant, subscriptionId, round } = owner;
+  return {
+    ...laneOf(subscriptionId),
+    status: 'Fails',
+    failuresMax: LIMITS.circuitFailuresMax,
+    note: noteOf({ round, state: 'Open' }),
+    jobs: [
+      probeJob(owner, parts),
+      { ...gateJob(subscriptionId, parts.nextId()), tenant, dueInMs: LOOK_AGAIN_MS },
+    ],
+  };
+}
+
+/** Nothing is sent any more until a caller resumes it. */
+export function failedForGood({ subscriptionId, round }: Owner): LaneNews {
+  return { ...laneOf(subscriptionId), status: 'Closes', note: noteOf({ round, state: 'Failed' }) };
+}
+
+export function cooldownMs({ timeScale }: Pick<ProbeParts, 'timeScale'>): number {
+  return LIMITS.circuitCooldownMs * timeScale;
+}
+
+function probeJob({ tenantId, subscriptionId, round }: Owner, { nextId, timeScale }: ProbeParts): NewJob {
+  return {
+    tenant: tenantId,
+    jobId: nextId(),
+    kind: PROBE,
+    lane: subscriptionId,
+    uniqueKey: probeKey(subscriptionId, round),
+    dueInMs: cooldownMs({ timeScale }),
+    body: JSON.stringify({ subscriptionId, round }),
+  };
+}
+
+/** Brings the lane in line with the subscription: caused by every change of it. */
+export function gateJob(subscriptionId: SubscriptionId, jobId: string): Omit<NewJob, 'tenant'> {
+  return { jobId, kind: GATE, body: JSON.stringify({ subscriptionId }) };
+}
+
+function probeKey(subscriptionId: SubscriptionId, round: number): string {
+  return `${subscriptionId} ${round}`;
+}
+
+export function circuitsOnLanes(work: Pick<WorkStore, 'forTenant'>): Circuits {
+  return {
+    async find(tenant, subscriptionIds) {
+      if (subscriptionIds.length === 0) return new Map();
+      const jobs = work.forTenant(tenant);
+      const lanes = await jobs.lanes(DELIVERY, subscriptionIds);
+      const found = await Promise.all(
+        subscriptionIds.map(async (id, i): Promise<[SubscriptionId, CircuitRecord]> => {
+          const lane = lanes[i]!;
+          const by = closedBy(lane);
+          const probe =
+            by?.state === 'Open' ? await jobs.findUnique(PROBE, probeKey(id, by.round)) : undefined;
+          return [id, circuitOf(lane, by, probe)];
+        }),
+      );
+      return new Map(found);
+    },
+  };
+}
+
+function circuitOf(
+  { failures, sinceMs }: Lane,
+  by: ClosedBy | undefined,
+  probe: Job | undefined,
+): CircuitRecord {
+  const state = by?.state === 'Open' ? (probe?.state === 'Held' ? 'HalfOpen' : 'Open') : 'Closed';
+  return {
+    round: by?.round,
+    state,
+    consecutiveFailures: failures,
+    openedAtMs: state === 'Closed' ? undefined : sinceMs,
+    nextAttemptAtMs: probe === undefined || probe.state === 'Held' ? undefined : probe.wakeAtMs,
+    isFailed: by?.state === 'Failed',
+  };
+}
+
+/** Those of a tenant that are failed: nothing is queued for them. */
+export async function failedAmong(
+  circuits: Circuits,
+  tenant: TenantId,
+  subscriptions: readonly SubscriptionRecord[],
+): Promise<ReadonlySet<SubscriptionId>> {
+  const known = await circuits.find(
+    tenant,
+    subscriptions.map(({ subscriptionId }) => subscriptionId),
+  );
+  const isFailed = ({ subscriptionId: id, round }: SubscriptionRecord) =>
+    known.get(id)?.isFailed === true && known.get(id)?.round === round;
+  return new Set(subscriptions.filter(isFailed).map(({ subscriptionId }) => subscriptionId));
+}

@@ -1,0 +1,87 @@
+// How fast this node delivers: 100 a second to each subscription, and to each origin within a tenant, shared among the nodes that serve;
+// and how many deliveries to a subscription are under way at once. That number begins small, also after an outage, and grows with
+// each success: so a consumer that hangs holds a few connections and not all of them.
+
+import { LIMITS, type TenantId } from '@tallystick/contract';
+import type { Clock } from '../runtime/clock.ts';
+import type { LaneLimit } from '../work/lanes.ts';
+
+export const WINDOW_MIN = 2;
+export const WINDOW_MAX = 20;
+/** Timers are late by some of this, and what they lose is caught up with. */
+const LATE_NS = 20e6;
+const IDLE_NS = 60e9;
+const KEPT_MAX = 50_000;
+
+export interface PaceParts {
+  readonly clock: Pick<Clock, 'monotonicNs'>;
+  /** How many nodes serve, this one included. */
+  readonly nodes: () => number;
+}
+
+interface LaneState {
+  readonly tenant: TenantId;
+  readonly lane: string;
+  underWay: number;
+  window: number;
+  usedNs: number;
+}
+
+export class Pace {
+  readonly #parts: PaceParts;
+  readonly #lanes = new Map<string, LaneState>();
+  /** By lane and by origin: when the next one may go. */
+  readonly #nextNs = new Map<string, number>();
+
+  constructor(parts: PaceParts) {
+    this.#parts = parts;
+  }
+
+  /** How long this delivery must wait for its turn, in milliseconds. The turn is taken with this, whether it is used or not. */
+  turnMs(tenant: TenantId, lane: string, origin: string): number {
+    const nowNs = this.#parts.clock.monotonicNs();
+    const stepNs = (1e9 * Math.max(1, this.#parts.nodes())) / LIMITS.deliveriesPerSecondMax;
+    const keys = [`${tenant}\nlane ${lane}`, `${tenant}\norigin ${origin}`];
+    const atNs = Math.max(nowNs - LATE_NS, ...keys.map((key) => this.#nextNs.get(key) ?? 0));
+    if (this.#nextNs.size > KEPT_MAX) this.#forget(nowNs);
+    for (const key of keys) this.#nextNs.set(key, atNs + stepNs);
+    return Math.max(0, (atNs - nowNs) / 1e6);
+  }
+
+  begin(tenant: TenantId, lane: string): void {
+    const state = this.#stateOf(tenant, lane);
+    state.underWay++;
+    state.usedNs = this.#parts.clock.monotonicNs();
+  }
+
+  end(tenant: TenantId, lane: string, isGood: boolean): void {
+    const state = this.#stateOf(tenant, lane);
+    state.underWay--;
+    state.window = isGood ? Math.min(WINDOW_MAX, state.window + 1) : 1;
+  }
+
+  /** What may be claimed of the lanes that were used lately. */
+  limits(): LaneLimit[] {
+    const nowNs = this.#parts.clock.monotonicNs();
+    const limits: LaneLimit[] = [];
+    for (const [key, { tenant, lane, underWay, window, usedNs }] of this.#lanes) {
+      if (underWay === 0 && nowNs - usedNs > IDLE_NS) this.#lanes.delete(key);
+      else limits.push({ tenant, lane, max: Math.max(0, window - underWay) });
+    }
+    return limits;
+  }
+
+  #stateOf(tenant: TenantId, lane: string): LaneState {
+    const key = `${tenant}\n${lane}`;
+    let state = this.#lanes.get(key);
+    if (state === undefined) {
+      state = { tenant, lane, underWay: 0, window: WINDOW_MIN, usedNs: 0 };
+      this.#lanes.set(key, state);
+    }
+    return state;
+  }
+
+  #forget(nowNs: number): void {
+    for (const [key, nextNs] of this.#nextNs) if (nextNs < nowNs) this.#nextNs.delete(key);
+  }
+}

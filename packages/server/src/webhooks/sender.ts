@@ -1,0 +1,180 @@
+// Sends one notification once: puts it together, signs it, posts it, and says what came of it. All that tells the time is made anew
+// for each attempt, since a consumer refuses what is older than five minutes.
+
+import {
+  type DeliveryAttempt,
+  LIMITS,
+  type WebhookId,
+  type WebhookType,
+} from '@tallystick/contract';
+import { canonicalJson } from '@tallystick/evidence';
+import { type Clock, instant } from '../runtime/clock.ts';
+import type { Consumers, PostResult } from './consumer.ts';
+import { parseRetryAfter } from './retry-schedule.ts';
+import { type Secrets, signatureHeaders, signedBody } from './signature.ts';
+import type { OpenedSecrets, SubscriptionSecrets } from './subscription-secrets.ts';
+import type { SubscriptionRecord } from './subscription.ts';
+
+/** What is told, by the member of the body that holds it, in its RFC 8785 form. */
+export type Content = Readonly<Partial<Record<'event' | 'export' | 'violation' | 'threshold' | 'system', string>>>;
+
+export interface Notice {
+  readonly webhookId: WebhookId;
+  readonly webhookType: WebhookType;
+  readonly content: Content;
+}
+
+export interface Sent {
+  readonly attempt: DeliveryAttempt;
+  readonly isDelivered: boolean;
+  /** Why not. */
+  readonly reason: string;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+}
+
+export interface SenderParts {
+  readonly consumers: Consumers;
+  readonly secrets: Pick<SubscriptionSecrets, 'open'>;
+  readonly clock: Clock;
+}
+
+const DELIVERED: ReadonlySet<number> = new Set([200, 201, 202, 204]);
+const USER_AGENT = 'Tallystick-Webhooks/1';
+/** Of the answer, in the history. */
+const SHOWN_LENGTH_MAX = 512;
+/** A subscription that is unchanged is the same object: its boxes are not opened for each delivery. */
+const OPENED_MAX = 10_000;
+
+export class Sender {
+  readonly #parts: SenderParts;
+  #opened = new Map<SubscriptionRecord, Promise<OpenedSecrets>>();
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects only where it was aborted, or a secret cannot be opened. */
+  async send(
+    subscription: SubscriptionRecord,
+    notice: Notice,
+    attemptNumber: number,
+    signal: AbortSignal,
+  ): Promise<Sent> {
+    const { clock, consumers } = this.#parts;
+    const opened = await this.#open(subscription);
+    const atMs = clock.now();
+    const secrets = secretsAt(opened, atMs);
+    const body = Buffer.from(bodyOf(subscription, notice, { attemptNumber, atMs, secrets }));
+    const own = ownHeaders(notice, { attemptNumber, atMs, body, secrets });
+    const result = await consumers.post({
+      url: subscription.url,
+      headers: { ...opened.headers, ...own },
+      body,
+      timeoutMs: subscription.timeoutSeconds * 1000,
+      answerBytesMax: LIMITS.deliveryAnswerBytesMax,
+      tls: tlsOf(subscription, opened),
+      signal,
+    });
+    return sentBy(result, { attemptNumber, atMs, headers: { ...subscription.headers, ...own } });
+  }
+
+  #open(subscription: SubscriptionRecord): Promise<OpenedSecrets> {
+    const known = this.#opened.get(subscription);
+    if (known !== undefined) return known;
+    if (this.#opened.size >= OPENED_MAX) this.#opened = new Map();
+    const opening = this.#parts.secrets.open(subscription);
+    this.#opened.set(subscription, opening);
+    opening.catch(() => this.#opened.delete(subscription));
+    return opening;
+  }
+}
+
+function secretsAt({ secret, previousSecret }: OpenedSecrets, atMs: number): Secrets {
+  return previousSecret !== undefined && previousSecret.untilMs > atMs
+    ? [secret, previousSecret.secret]
+    : [secret];
+}
+
+function tlsOf({ tls }: SubscriptionRecord, { clientKey: key }: OpenedSecrets) {
+  return tls === undefined ? undefined : { ...tls, ...(key !== undefined && { key }) };
+}
+
+interface Making {
+  readonly attemptNumber: number;
+  readonly atMs: number;
+  readonly secrets: Secrets;
+}
+
+function bodyOf(
+  { subscriptionId, name }: SubscriptionRecord,
+  { webhookId, webhookType, content }: Notice,
+  { attemptNumber, atMs, secrets }: Making,
+): string {
+  const head = {
+    webhookId,
+    webhookType,
+    timestamp: instant(atMs),
+    subscription: { subscriptionId, subscriptionName: name },
+    attemptNumber,
+  };
+  const texts = Object.entries(head).map(([member, value]) => [member, canonicalJson(value)]);
+  return signedBody({ ...Object.fromEntries(texts), ...content }, secrets);
+}
+
+function ownHeaders(
+  { webhookId, webhookType }: Notice,
+  { attemptNumber, atMs, body, secrets }: Making & { readonly body: Uint8Array },
+): Record<string, string> {
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': USER_AGENT,
+    'X-Audit-Webhook-Id': webhookId,
+    'X-Audit-Webhook-Type': webhookType,
+    'X-Audit-Timestamp': instant(atMs),
+    'X-Audit-Attempt': String(attemptNumber),
+    ...signatureHeaders(webhookId, atMs, body, secrets),
+  };
+}
+
+interface Made {
+  readonly attemptNumber: number;
+  readonly atMs: number;
+  /** With credentials masked. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+function sentBy(result: PostResult, { attemptNumber, atMs, headers }: Made): Sent {
+  const { latencyMs, dnsMs, connectMs, tlsMs, firstByteMs } = result;
+  const timings = definedOf({ dnsMs, connectMs, tlsMs, firstByteMs });
+  const made = { attemptNumber, at: instant(atMs), latencyMs, timings, requestHeaders: headers };
+  if ('fault' in result) {
+    const { fault, message } = result;
+    const attempt = { ...made, fault, error: message };
+    return { attempt, isDelivered: false, reason: message, status: undefined, retryAfterMs: undefined };
+  }
+  const { status, retryAfter, body } = result;
+  const isDelivered = DELIVERED.has(status);
+  const reason = `the consumer answered ${status}`;
+  return {
+    attempt: {
+      ...made,
+      responseStatus: status,
+      ...(body.length > 0 && { responseBody: shownText(body) }),
+      ...(!isDelivered && { fault: 'Status', error: reason }),
+    },
+    isDelivered,
+    reason,
+    status,
+    retryAfterMs: status === 429 || status === 503 ? parseRetryAfter(retryAfter, atMs) : undefined,
+  };
+}
+
+function shownText(body: Uint8Array): string {
+  return Buffer.from(body.subarray(0, SHOWN_LENGTH_MAX)).toString('utf8').replaceAll('\u0000', ' ');
+}
+
+function definedOf(timings: Readonly<Record<string, number | undefined>>): Record<string, number> {
+  const there = Object.entries(timings).filter((each): each is [string, number] => each[1] !== undefined);
+  return Object.fromEntries(there.map(([phase, ms]) => [phase, Math.round(ms * 10) / 10]));
+}

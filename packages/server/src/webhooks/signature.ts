@@ -1,0 +1,56 @@
+// The signatures of a delivery. The header's is over the exact bytes that are sent. The one in the body cannot cover itself: it is over
+// the RFC 8785 form of the body without it. The body is sent in that form, so both are made of one text. Libraries for Standard
+// Webhooks verify the third.
+
+import { createHmac } from 'node:crypto';
+import { canonicalJson, toHex } from '@tallystick/evidence';
+
+/** One secret, or two while the older one still counts; the newest first. */
+export type Secrets = readonly [string, ...string[]];
+
+/** `texts`: the members by name, each in its RFC 8785 form; without `signature`. */
+export function signedBody(texts: Readonly<Record<string, string>>, [secret]: Secrets): string {
+  const signature = signatureOf(objectOf(texts), secret);
+  return objectOf({ ...texts, signature: canonicalJson(signature) });
+}
+
+export function signatureOf(text: string | Uint8Array, secret: string): string {
+  return `sha256=${toHex(createHmac('sha256', secret).update(text).digest())}`;
+}
+
+/** The headers with signatures, over the body as it is sent. */
+export function signatureHeaders(
+  webhookId: string,
+  atMs: number,
+  body: Uint8Array,
+  secrets: Secrets,
+): Record<string, string> {
+  const [secret, previous] = secrets;
+  const seconds = String(Math.floor(atMs / 1000));
+  const standard = secrets.map((each) => `v1,${standardSignature(webhookId, seconds, body, each)}`);
+  return {
+    'X-Audit-Signature': signatureOf(body, secret),
+    ...(previous !== undefined && { 'X-Audit-Signature-Previous': signatureOf(body, previous) }),
+    'webhook-id': webhookId,
+    'webhook-timestamp': seconds,
+    'webhook-signature': standard.join(' '),
+  };
+}
+
+function standardSignature(id: string, seconds: string, body: Uint8Array, secret: string): string {
+  return createHmac('sha256', standardKey(secret)).update(`${id}.${seconds}.`).update(body).digest('base64');
+}
+
+const IN_BASE64 = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
+
+/** Its libraries take the part behind `whsec_` for base64. */
+function standardKey(secret: string): Uint8Array {
+  const encoded = IN_BASE64.exec(secret)?.[1];
+  return Buffer.from(encoded ?? secret, encoded === undefined ? 'utf8' : 'base64');
+}
+
+/** RFC 8785 orders members by the code units of their names. */
+function objectOf(texts: Readonly<Record<string, string>>): string {
+  const names = Object.keys(texts).sort((a, b) => (a < b ? -1 : 1));
+  return `{${names.map((name) => `${canonicalJson(name)}:${texts[name]!}`).join(',')}}`;
+}

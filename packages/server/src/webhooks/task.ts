@@ -1,0 +1,71 @@
+// What a delivery is about: the body of its job. It names what is told about, and no content: that is read when it is sent, as the
+// subscription may see it then.
+
+import type { SubscriptionId, SystemChange, TenantId, WebhookId, WebhookType } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { NewJob } from '../work/jobs.ts';
+import { webhookIdOf } from './webhook-id.ts';
+
+export type Source =
+  /** Of an event: its index in the tenant's sequence. */
+  | { readonly of: 'Event'; readonly index: number }
+  | { readonly of: 'Violation'; readonly violationId: string }
+  /** Told as it was when it happened. */
+  | { readonly of: 'System'; readonly id: string; readonly change: SystemChange };
+
+export interface Task {
+  readonly webhookId: WebhookId;
+  readonly webhookType: WebhookType;
+  readonly source: Source;
+}
+
+/** The kind of jobs that are deliveries; their lanes are subscriptions. */
+export const DELIVERY = 'Delivery';
+
+export function taskOf(
+  tenant: TenantId,
+  subscriptionId: SubscriptionId,
+  webhookType: WebhookType,
+  source: Source,
+): Task {
+  return {
+    webhookId: webhookIdOf(tenant, subscriptionId, webhookType, nameOf(source)),
+    webhookType,
+    source,
+  };
+}
+
+export function deliveryJob(
+  tenant: TenantId,
+  subscriptionId: SubscriptionId,
+  task: Task,
+  /** `place`: its order among the deliveries to the subscription. */
+  { jobId, place }: { readonly jobId: string; readonly place: number },
+): NewJob {
+  return {
+    tenant,
+    jobId,
+    kind: DELIVERY,
+    lane: subscriptionId,
+    uniqueKey: task.webhookId,
+    keepsKey: true,
+    place,
+    body: JSON.stringify(task),
+  };
+}
+
+/** Of the body of such a job. */
+export function readTask(body: string): Task {
+  return parseJson(body) as Task;
+}
+
+function nameOf(source: Source): string {
+  switch (source.of) {
+    case 'Event':
+      return `event ${source.index}`;
+    case 'Violation':
+      return `violation ${source.violationId}`;
+    case 'System':
+      return `system ${source.id}`;
+  }
+}
