@@ -81,7 +81,7 @@ export interface OperationParts {
   readonly tenants?: OperationsOf<'tenants'>;
   readonly policies?: OperationsOf<'policies'>;
   readonly holds?: OperationsOf<'holds'>;
-  readonly subscriptions?: OperationsOf<'subscriptions'>;
+  readonly subscriptions?: OperationsOf<'subscriptions' | 'deliveries'>;
   readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;

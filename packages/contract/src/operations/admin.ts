@@ -14,6 +14,8 @@ import {
   KeyRequest,
   KeyRotation,
   RebuildRequest,
+  Reprocessed,
+  ReprocessRequest,
   Replenishment,
   Tenant,
   TenantOrAll,
@@ -119,6 +121,19 @@ export const ADMIN_OPERATIONS = [
       Repeated: 'Recognised by its key: the first answer again.',
     },
     rest: { method: 'POST', path: '/admin/dead-letter-queue/{messageId}/reprocess' },
+  }),
+  operation({
+    name: 'deadLetters.reprocessAll',
+    summary: 'Try dead letters again from their first attempt',
+    effect: 'Write',
+    permission: 'audit.admin.operate',
+    input: { reprocess: optional(ReprocessRequest) },
+    output: json(Reprocessed),
+    answers: {
+      Accepted: 'They are queued again.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
+    rest: { method: 'POST', path: '/admin/dead-letter-queue/reprocess', body: 'reprocess' },
   }),
   operation({
     name: 'apiKeys.create',

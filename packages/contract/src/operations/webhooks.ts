@@ -143,13 +143,15 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.test',
-    planned: true,
     summary: 'Send one test notification now and report the answer',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId },
     output: json(TestDelivery),
-    answers: { Done: 'How the consumer answered.' },
+    answers: {
+      Done: 'How the consumer answered.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/test' },
   }),
   operation({
@@ -169,18 +171,19 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.recover',
-    planned: true,
     summary: 'Send again what was not acknowledged since a time',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId, recovery: RecoveryRequest },
     output: json(Recovery),
-    answers: { Accepted: 'The deliveries are queued again.' },
+    answers: {
+      Accepted: 'The log is read again; the operation says how far.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/recover', body: 'recovery' },
   }),
   operation({
     name: 'deliveries.list',
-    planned: true,
     summary: 'List the deliveries of a subscription with every attempt',
     effect: 'Read',
     permission: 'audit.webhooks.manage',
@@ -195,13 +198,15 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'deliveries.redeliver',
-    planned: true,
     summary: 'Send a delivery again from its first attempt',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId, webhookId },
     output: json(Delivery),
-    answers: { Accepted: 'It is queued again under the same id.' },
+    answers: {
+      Accepted: 'It is queued again under the same id.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     rest: {
       method: 'POST',
       path: '/webhooks/subscriptions/{subscriptionId}/deliveries/{webhookId}/redeliver',

@@ -52,9 +52,11 @@ export const BackgroundOperation = object('BackgroundOperation', 'Work that goes
     'ProjectionRebuild',
     'Redaction',
     'Erasure',
+    'Recovery',
   ]),
   ...JOB_MEMBERS,
   status: OperationStatus,
+  queuedDeliveries: optional(doc(Count, 'Of a recovery: the deliveries that it has queued so far.')),
 });
 
 export const DeadLetterSource = choice('DeadLetterSource', 'What could not be done.', [
@@ -79,6 +81,16 @@ export const DeadLetter = object('DeadLetter', 'A message that is out of attempt
   expiresAt: Instant,
   status: DeadLetterStatus,
 });
+
+export type ReprocessRequest = Static<typeof ReprocessRequest>;
+export const ReprocessRequest = strictObject('ReprocessRequest', 'Which dead letters; all, when empty.', {
+  source: optional(DeadLetterSource),
+  subscriptionId: optional(SubscriptionId),
+  status: optional(doc(DeadLetterStatus, 'Those that are being tried again stay as they are.')),
+});
+
+export type Reprocessed = Static<typeof Reprocessed>;
+export const Reprocessed = object('Reprocessed', 'What was queued again.', { count: Count });
 
 export const ScopeName = choice('ScopeName', 'An OAuth scope.', SCOPES);
 

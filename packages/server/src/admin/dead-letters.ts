@@ -13,8 +13,9 @@ import type { Call } from '../call.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { instant } from '../runtime/clock.ts';
 import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
-import { acceptJob, jobOperation } from '../work/job-keys.ts';
-import type { Job, WorkStore } from '../work/jobs.ts';
+import { readTask } from '../webhooks/task.ts';
+import { acceptJob, jobOperation, keepAnswer } from '../work/job-keys.ts';
+import type { Job, JobKind, WorkStore } from '../work/jobs.ts';
 
 /** Their number, for status and metrics. */
 export interface DeadLetterCounts {
@@ -25,6 +26,7 @@ export interface DeadLetterCounts {
 export interface LetterParts extends IdempotencyTime {
   readonly work: WorkStore;
   readonly cursors: Cursors;
+  readonly nextId: () => string;
   /** There is a job of this kind to do. */
   readonly wake: (kind: Job['kind']) => void;
 }
@@ -38,12 +40,12 @@ export function createDeadLetters(parts: LetterParts) {
     ): Promise<Answer<'deadLetters.list'>> {
       const tenant = call.tenant!;
       const read = readPage(cursors, call, input, isId);
-      // All are of the index, which is a projection; no letter has a subscription yet.
-      const { source = ['Projection'], status = ['Held', 'Reprocessing'], subscriptionId } = input;
-      const isAsked = source.includes('Projection') && subscriptionId === undefined;
+      const { source, status = ['Held', 'Reprocessing'], subscriptionId } = input;
       const states = {
-        isWaiting: isAsked && status.includes('Held'),
-        isRetried: isAsked && status.includes('Reprocessing'),
+        isWaiting: status.includes('Held'),
+        isRetried: status.includes('Reprocessing'),
+        kinds: kindsOf(source, subscriptionId),
+        lane: subscriptionId,
       };
       const letters = work.forTenant(tenant);
       const rows = await letters.letters({ ...newestFirst(read), ...states });
@@ -67,24 +69,61 @@ export function createDeadLetters(parts: LetterParts) {
         },
       );
     }),
+    'deadLetters.reprocessAll': jobOperation((call, input: InputOf<'deadLetters.reprocessAll'>) =>
+      reprocessAll(call, input, parts),
+    ),
   };
+}
+
+const SOURCES: Readonly<Partial<Record<JobKind, DeadLetter['source']>>> = {
+  Delivery: 'Webhook',
+  IndexEvent: 'Projection',
+};
+
+/** Only deliveries have a subscription: it is their lane. */
+function kindsOf(
+  source: readonly DeadLetter['source'][] | undefined,
+  subscriptionId: string | undefined,
+): JobKind[] {
+  return (Object.keys(SOURCES) as JobKind[]).filter(
+    (kind) =>
+      (source?.includes(SOURCES[kind]!) ?? true) && (subscriptionId === undefined || kind === 'Delivery'),
+  );
+}
+
+async function reprocessAll(
+  call: Call,
+  { reprocess: { source, subscriptionId, status = 'Held' } = {} }: InputOf<'deadLetters.reprocessAll'>,
+  parts: LetterParts,
+) {
+  const letters = parts.work.forTenant(call.tenant!);
+  const kinds = kindsOf(source && [source], subscriptionId);
+  const states = { isWaiting: status === 'Held', isRetried: false };
+  let count = 0;
+  for (let portion = Infinity; portion > 0 && states.isWaiting; count += portion) {
+    call.deadline.throwIfPassed();
+    portion = await letters.retryAll(kinds, subscriptionId, states);
+  }
+  for (const kind of kinds) if (count > 0) parts.wake(kind);
+  return keepAnswer(call, { count }, parts);
 }
 
 function notFound(): AuditError {
   return new AuditError('MESSAGE_NOT_FOUND', ERRORS.MESSAGE_NOT_FOUND.meaning);
 }
 
-function shown(tenantId: TenantId, { jobId, state, reason, attempts, ...job }: Job): DeadLetter {
+function shown(tenantId: TenantId, { jobId, kind, lane, state, reason, attempts, ...job }: Job): DeadLetter {
   const lastFailedAtMs = job.lastFailedAtMs ?? job.createdAtMs;
   return {
     messageId: jobId,
-    source: 'Projection',
+    source: SOURCES[kind] ?? 'Projection',
     tenantId,
+    ...(kind === 'Delivery' && { subscriptionId: lane, webhookId: readTask(job.body).webhookId }),
     reason: reason ?? '',
     attempts,
     firstFailedAt: instant(job.firstFailedAtMs ?? lastFailedAtMs),
     lastFailedAt: instant(lastFailedAtMs),
-    expiresAt: instant(lastFailedAtMs + LIMITS.deadLetterLifetimeMs),
+    expiresAt: instant(job.expiresAtMs ?? lastFailedAtMs + LIMITS.deadLetterLifetimeMs),
     status: state === 'Dead' ? 'Held' : 'Reprocessing',
   };
 }

@@ -19,7 +19,8 @@ import type { Telemetry } from '../telemetry.ts';
 import { type AlertPolicies, type AlertPoliciesParts, readAlertPolicies } from './alert-policies.ts';
 import { forgetIfGone } from './gone-values.ts';
 import { type AlertMatch, raiseAlerts, windowKeysOf } from './raise-alerts.ts';
-import type { ViolationStore } from './violations.ts';
+import type { NewJob } from '../work/jobs.ts';
+import type { NewViolation, ViolationStore } from './violations.ts';
 
 export interface AlertParts extends AlertPoliciesParts {
   readonly follows: FollowStore;
@@ -29,6 +30,12 @@ export interface AlertParts extends AlertPoliciesParts {
   readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
   readonly nextId: () => string;
   readonly telemetry: Pick<Telemetry, 'error'>;
+  /** The jobs that tell of what was raised, stored in the same commit. */
+  readonly notify: (
+    tenant: TenantId,
+    violations: readonly NewViolation[],
+    events: readonly StoredEvent[],
+  ) => Promise<readonly NewJob[]>;
 }
 
 /** Stored in one commit: after so many, the rest of a portion is left to the next turn. */
@@ -117,7 +124,7 @@ export class AlertFollower implements FollowerWork {
         tenant,
         holding.map(({ eventId }) => eventId),
       );
-    return { ...step, alerts };
+    return { ...step, alerts, jobs: await this.#parts.notify(tenant, alerts.violations, taken) };
   }
 
   async #policiesOf({ tenant, nextIndex }: LogBehind): Promise<AlertPolicies> {

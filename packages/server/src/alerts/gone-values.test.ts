@@ -43,7 +43,13 @@ test('what a threshold counts under is kept as a hash that nobody can guess with
     await makePolicy(store, tenant, 'Watch', { policyType: 'Alert', rules });
     await append(storage, request(tenant, [counted('ana'), counted('ben'), counted('ana')]));
   }
-  const parts = { ...storage, ...access, telemetry: { error: assert.fail }, ...store };
+  const parts = {
+    ...storage,
+    ...access,
+    telemetry: { error: assert.fail },
+    ...store,
+    notify: async () => [],
+  };
   const follower = new AlertFollower({ ...parts, clock: { ...store.clock, monotonicNs: () => 0 } });
   while ((await follower.turn()).taken > 0);
   using db = new DatabaseSync(join(store.directory, WORK_FILE), { readOnly: true });
@@ -86,7 +92,7 @@ test('what is erased while a turn of the follower counts by it is not kept by th
     },
   };
   const telemetry = { error: assert.fail };
-  const parts = { ...storage, ...access, follows, telemetry, ...store };
+  const parts = { ...storage, ...access, follows, telemetry, ...store, notify: async () => [] };
   const follower = new AlertFollower({ ...parts, clock: { ...store.clock, monotonicNs: () => 0 } });
   while ((await follower.turn()).taken > 0);
   assert.equal(raised, 1, 'the erasure came between');

@@ -49,7 +49,11 @@ export async function violationSeen(
   return { violation, isWhole: isCleared && extent === 'Whole' && withheldFields.length === 0 };
 }
 
-export function noteSecretsTold(call: ReadingCall, seen: readonly SeenViolation[], parts: ReadNoticeParts): Promise<void> {
+export function noteSecretsTold(
+  call: ReadingCall,
+  seen: readonly SeenViolation[],
+  parts: ReadNoticeParts,
+): Promise<void> {
   const told = seen.filter(
     ({ isWhole, violation: { fields, groupKey } }) =>
       isWhole && (fields !== undefined || groupKey !== undefined),

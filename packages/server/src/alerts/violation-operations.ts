@@ -8,7 +8,7 @@ import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../pag
 import { isDecidedByRules, sightOf } from '../policies/sight.ts';
 import type { LogReader } from '../streams/log.ts';
 import { noteSecretsTold, type SeenViolation, showViolation, violationSeen } from './seen-violation.ts';
-import type { ViolationFilter, ViolationStore } from './violations.ts';
+import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
 
 export interface ViolationParts extends ReadNoticeParts {
   readonly violations: ViolationStore;

@@ -10,6 +10,7 @@ import { createHealth } from '../admin/health.ts';
 import { createLifecycle, type Lifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import { viewsCheck } from '../admin/views-check.ts';
+import { webhooksCheck } from '../webhooks/webhooks-check.ts';
 import type { Config } from '../config/settings.ts';
 import { readTlsFiles } from '../config/tls-files.ts';
 import { readWitnessPolicy } from '../config/witness-policy.ts';
@@ -86,6 +87,7 @@ export async function createApp(
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
   health.add(logCheck({ ...store, scrubber }));
   health.add(viewsCheck(store.indexFollower, storage.index));
+  health.add(webhooksCheck(store.webhooks.notifier));
 
   const others = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });
@@ -105,8 +107,7 @@ export async function createApp(
   built.use(checkpointer);
   built.use(scrubber);
   const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
-  built.use(store.indexFollower);
-  built.use(store.alertFollower);
+  for (const follower of store.followers) built.use(follower);
   built.use(store.workers);
   built.use(store.sweeper);
   built.use(sequencer);
@@ -120,6 +121,7 @@ export async function createApp(
       const address = await listen(server, config.server);
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
+      built.use(store.webhooks.startStatusWatch(() => health.report()));
       scrubber.start();
       indexScrubber.start();
       lifecycle.moveTo('Serving');

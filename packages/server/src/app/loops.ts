@@ -11,18 +11,8 @@ import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
 export function startLoops(store: Store, surroundings: Surroundings): AsyncDisposable {
-  const {
-    storage,
-    sequencer,
-    checkpointer,
-    witnessing,
-    keyUses,
-    indexFollower,
-    alertFollower,
-    workers,
-    sweeper,
-    steadyNowMs,
-  } = store;
+  const { storage, sequencer, checkpointer, witnessing, keyUses, followers, workers, sweeper, steadyNowMs } =
+    store;
   const { config, clock, random, telemetry } = surroundings;
   const loops = new AsyncDisposableStack();
   const looping = { clock, random, telemetry };
@@ -38,8 +28,7 @@ export function startLoops(store: Store, surroundings: Surroundings): AsyncDispo
   checkpointer.start();
   witnessing?.start();
   keyUses.start();
-  indexFollower.start();
-  alertFollower.start();
+  for (const follower of followers) follower.start();
   workers.start();
   sweeper.start();
   return loops;

@@ -29,9 +29,9 @@ import { createErase } from '../redaction/erase.ts';
 import { createRedact } from '../redaction/redact.ts';
 import { createRetentionOperations } from '../retention/preview.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
-import { createSecretBoxes } from '../keys/secret-box.ts';
+import { createDeliveryOperations } from '../webhooks/delivery-operations.ts';
+import { recoveryOperation } from '../webhooks/recovery.ts';
 import { createSubscriptionOperations } from '../webhooks/subscription-operations.ts';
-import { createSubscriptionSecrets } from '../webhooks/subscription-secrets.ts';
 import { createJudgeTls } from '../outbound/judge-tls.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -162,27 +162,33 @@ function policyOperations(store: Store, reading: Reading, surroundings: Surround
 }
 
 function subscriptionOperations(
-  { access, storage, tenancy, steadyNowMs }: Store,
+  { access, storage, tenancy, webhooks, workers, steadyNowMs }: Store,
   { cursors }: Reading,
   { clock, nextId, random, telemetry, waysOut }: Surroundings,
 ) {
-  return createSubscriptionOperations({
-    subscriptions: access.subscriptions,
-    secrets: createSubscriptionSecrets(createSecretBoxes(storage.secretKeys, random)),
-    // Nothing is sent yet, so every circuit is closed.
-    circuits: { find: async () => new Map() },
-    judgeUrl: (url) => waysOut.webhooks.judge(url),
-    judgeTls: createJudgeTls(() => clock.now()),
-    schemaFaults: createRules(asJson(SubscriptionConfiguration)),
-    change: access.change,
-    tenancy,
-    cursors,
-    steadyNowMs,
-    clock,
-    nextId,
-    random,
-    telemetry,
-  });
+  const { subscriptions, change } = access;
+  const common = { subscriptions, cursors, steadyNowMs, clock, nextId };
+  return {
+    ...createSubscriptionOperations({
+      ...common,
+      secrets: webhooks.secrets,
+      circuits: webhooks.circuits,
+      judgeUrl: (url) => waysOut.webhooks.judge(url),
+      judgeTls: createJudgeTls(() => clock.now()),
+      schemaFaults: createRules(asJson(SubscriptionConfiguration)),
+      change,
+      tenancy,
+      random,
+      telemetry,
+      wakeGate: () => workers.wake('Gate'),
+    }),
+    ...createDeliveryOperations({
+      ...common,
+      work: storage.work,
+      sender: webhooks.sender,
+      wake: (kind) => workers.wake(kind),
+    }),
+  };
 }
 
 function adminOperations(store: Store, reading: Reading, surroundings: Surroundings) {
@@ -195,10 +201,12 @@ function adminOperations(store: Store, reading: Reading, surroundings: Surroundi
       ...parts,
       nextId,
       wake: () => workers.wake('Rebuild'),
-      otherOperation: (call, operationId) => operationOf(call, operationId, redaction),
+      otherOperation: async (call, operationId) =>
+        (await operationOf(call, operationId, redaction)) ??
+        recoveryOperation(await storage.work.forTenant(call.tenant!).find(operationId)),
     }),
     'operations.confirm': createConfirm(redaction),
-    ...createDeadLetters({ ...parts, cursors: reading.cursors, wake: (kind) => workers.wake(kind) }),
+    ...createDeadLetters({ ...parts, nextId, cursors: reading.cursors, wake: (kind) => workers.wake(kind) }),
   };
 }
 

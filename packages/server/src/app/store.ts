@@ -56,7 +56,8 @@ import { createWitnessed, type Witnessed } from '../streams/witness/witnessed.ts
 import { createWitnessing, type Witnessing } from '../streams/witness/witnessing.ts';
 import { verificationWork } from '../streams/verification/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { createWorkers, type Workers } from '../work/workers.ts';
+import { ANSWER_WORK } from '../work/job-keys.ts';
+import { createWorkers, type KindOfWork, type Workers } from '../work/workers.ts';
 import { nodeName } from './node-name.ts';
 import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
@@ -88,12 +89,11 @@ export interface Store extends Followers, Sweeping {
 }
 
 export function createStore(surroundings: Surroundings, around: Overrides['around']): Store {
-  const { config, clock, random, telemetry, meter } = surroundings;
+  const { clock, random, telemetry, meter } = surroundings;
   const storage = createLateStorage();
   const anchor = createLateAnchor();
   const signing = createSigning(clock);
   const steadyNowMs = createSteadyTime(clock);
-  const { ms: intervalMs } = config.log.checkpointInterval;
   const witnesses = witnessesOf(storage, surroundings, () => membership.areOthers());
   const { witnessing } = witnesses;
   const membership = createMembership({
@@ -104,28 +104,21 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     random,
     telemetry,
   });
-  const checkpointer = createCheckpointer({
-    tree: storage.tree,
-    anchor,
-    signing,
-    clock,
-    random,
-    telemetry,
-    intervalMs,
-    onPublished(tenant) {
-      witnessing?.published(tenant);
-      membership.tell('Published');
-    },
-    onWanted: () => membership.tell('CheckpointWanted'),
-    elsewhere: membership,
-  });
+  const checkpointer = checkpointerOn({ storage, anchor, signing, witnessing, membership }, surroundings);
   const access = accessOn(storage, signing, (request) => sequencer.append(request), surroundings);
   const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
-  const followers = followersOn(storage, access.access, isPressed, surroundings);
-  const wakeFollowers = () => {
-    followers.indexFollower.wake();
-    followers.alertFollower.wake();
-  };
+  const { wakeFollowers, ...following } = followersOn(
+    {
+      storage,
+      access: access.access,
+      append: (request) => sequencer.append(request),
+      newestWitnessed: witnesses.newestWitnessed,
+      membership,
+      wake: (kind) => work.workers.wake(kind),
+      isPressed,
+    },
+    surroundings,
+  );
   const sequencer = createSequencer({
     writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),
     clock,
@@ -142,6 +135,8 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
+  const doing = { signing, checkpointer, sequencer, ...access };
+  const work = workOn(storage, doing, [...following.webhooks.kinds, ANSWER_WORK], surroundings);
   return {
     storage,
     anchor,
@@ -150,17 +145,45 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     checkpointer,
     ...witnesses,
     ...access,
-    ...followers,
-    ...workOn(storage, { signing, checkpointer, sequencer, ...access }, surroundings),
+    ...following,
+    ...work,
     membership,
     steadyNowMs,
   };
+}
+
+function checkpointerOn(
+  {
+    storage,
+    anchor,
+    signing,
+    witnessing,
+    membership,
+  }: Pick<Store, 'storage' | 'anchor' | 'signing' | 'witnessing' | 'membership'>,
+  { config, clock, random, telemetry }: Surroundings,
+): Checkpointer {
+  return createCheckpointer({
+    tree: storage.tree,
+    anchor,
+    signing,
+    clock,
+    random,
+    telemetry,
+    intervalMs: config.log.checkpointInterval.ms,
+    onPublished(tenant) {
+      witnessing?.published(tenant);
+      membership.tell('Published');
+    },
+    onWanted: () => membership.tell('CheckpointWanted'),
+    elsewhere: membership,
+  });
 }
 
 /** Every kind of job with its handler, and the loop that looks for content to remove. */
 function workOn(
   storage: LateStorage,
   { signing, access, ...rest }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  others: readonly KindOfWork[],
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
@@ -187,6 +210,7 @@ function workOn(
         }),
     }),
     sweeping.purging,
+    ...others,
   ];
   const workers = createWorkers({ store: work, kinds, clock, random, telemetry });
   return { ...sweeping, workers };

@@ -50,6 +50,19 @@ export function whole(min: number, max: number): Kind<number> {
   };
 }
 
+/** Above 0, and at most 1. */
+export function share(): Kind<number> {
+  return {
+    allowed: 'a number above 0 and at most 1',
+    read(written) {
+      const isText = typeof written === 'string' && /^(0?\.\d{1,9}|1(\.0+)?)$/.test(written);
+      const value = isText ? Number(written) : written;
+      return typeof value === 'number' && value > 0 && value <= 1 ? value : undefined;
+    },
+    show: (value) => value,
+  };
+}
+
 export function choice<const T extends string>(...options: readonly T[]): Kind<T> {
   return {
     allowed: `one of ${options.join(', ')}`,

@@ -51,6 +51,7 @@ const RULES: readonly Rule[] = [
   tlsWhole,
   portsApart,
   limitGiven,
+  timeScaleForTests,
   providersOverTls,
   (written) => datesInOrder(written, 'v1'),
   (written) => datesInOrder(written, 'v2'),
@@ -141,6 +142,12 @@ function limitGiven({ config: { rateLimiting }, isGiven }: WrittenSettings): str
   if (!rateLimiting.enableRateLimiting || isGiven('RateLimiting__GlobalLimiter__PermitLimit'))
     return undefined;
   return 'RateLimiting__GlobalLimiter__PermitLimit is missing; RateLimiting__EnableRateLimiting needs it (a whole number, at least 1)';
+}
+
+/** With it a consumer would be asked again at once, and its deliveries would not wait for it. */
+function timeScaleForTests({ config: { environment, webhooks } }: WrittenSettings): string | undefined {
+  if (webhooks.timeScale === 1 || environment === 'Test') return undefined;
+  return `Webhooks__TimeScale is ${webhooks.timeScale}; it may differ from 1 only where Environment is Test, and Environment is ${environment}`;
 }
 
 function providersOverTls(written: WrittenSettings): string[] {

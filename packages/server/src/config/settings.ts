@@ -14,6 +14,7 @@ import {
   path,
   port,
   secret,
+  share,
   span,
   text,
   url,
@@ -220,6 +221,11 @@ export const SETTINGS = {
       'connections are made directly',
       'A forward proxy through which webhooks go (CONNECT), with its credentials: `http://user:password@proxy.example:3128`. It may have any address; names are looked up here, and where they lead is judged as without it.',
     ),
+    TimeScale: setting(
+      share(),
+      1,
+      'Multiplies the delays of retries, the rest of a circuit and how long deliveries wait. Only in `Test`.',
+    ),
   },
   Exports: {
     Directory: optional(path(), '`exports` in the data directory', 'Where export files are kept.'),
@@ -296,7 +302,6 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Server__TrustedProxies',
   'Grpc',
   'Mcp',
-  'Webhooks__Proxy',
   'Exports',
   'RateLimiting',
   'McpRateLimiting',

@@ -7,12 +7,12 @@ import type { Call } from '../call.ts';
 import { isReadNoted } from '../policies/sight.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { draftNotice } from '../streams/append/notice.ts';
-import type { Sequencer } from '../streams/append/sequencer.ts';
+import type { EventsRequest } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { NewIds } from './draft.ts';
 
 export interface ReadNoticeParts {
-  readonly sequencer: Pick<Sequencer, 'append'>;
+  readonly sequencer: { append(request: EventsRequest): Promise<unknown> };
   readonly clock: Clock;
   readonly ids: NewIds;
   readonly telemetry: Pick<Telemetry, 'info' | 'error'>;

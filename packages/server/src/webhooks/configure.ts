@@ -51,7 +51,9 @@ export async function newSubscription(
   );
   const made = { createdAtMs: parts.clock.now(), createdBy: call.caller!.name };
   const { active: isActive } = wanted;
-  return { subscription: { ...owner, ...state, ...made, isActive, isDeleted: false, round: 1 }, secret };
+  const noticeId = parts.nextId();
+  const subscription = { ...owner, ...state, ...made, noticeId, isActive, isDeleted: false, round: 1 };
+  return { subscription, secret };
 }
 
 /** With everything that a caller may set replaced, but for being active. */

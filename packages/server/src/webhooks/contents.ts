@@ -103,7 +103,7 @@ export class Contents {
     const violation = showViolation(seen);
     if (violation.kind === 'Violation') return { violation: canonicalJson(violation) };
     const crossing: ThresholdCrossing = {
-      thresholdId: violation.violationId,
+      thresholdId: violation.violationId as string,
       name: violation.policyName,
       observedValue: violation.observedValue ?? 0,
       threshold: violation.threshold?.count ?? 0,

@@ -54,14 +54,17 @@ export class KnownSubscriptions {
     return reading;
   }
 
+  async #forgetIfChanged(): Promise<void> {
+    const version = await this.#parts.records.version();
+    if (version !== this.#version) this.#known = new Map();
+    this.#version = version;
+  }
+
   #lookForChanges(): Promise<void> {
-    const { clock, records } = this.#parts;
+    const { clock } = this.#parts;
     if (clock.monotonicNs() - this.#askedNs < FRESH_NS) return this.#asked!;
     this.#askedNs = clock.monotonicNs();
-    this.#asked = records.version().then((version) => {
-      if (version !== this.#version) this.#known = new Map();
-      this.#version = version;
-    });
+    this.#asked = this.#forgetIfChanged();
     return this.#asked.catch((error: unknown) => {
       this.#askedNs = -Infinity;
       throw error;

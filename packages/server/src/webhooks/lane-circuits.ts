@@ -55,9 +55,9 @@ export function failed(owner: Owner, parts: ProbeParts): LaneNews {
   };
 }
 
-/** Nothing is sent any more until a caller resumes it. */
-export function failedForGood({ subscriptionId, round }: Owner): LaneNews {
-  return { ...laneOf(subscriptionId), status: 'Closes', note: noteOf({ round, state: 'Failed' }) };
+/** Nothing is sent any more until a caller resumes it. `ifNote`: unless it is closed for another reason by now. */
+export function failedForGood({ subscriptionId, round }: Owner, ifNote?: string): LaneNews {
+  return { ...laneOf(subscriptionId), status: 'Closes', note: noteOf({ round, state: 'Failed' }), ifNote };
 }
 
 export function cooldownMs({ timeScale }: Pick<ProbeParts, 'timeScale'>): number {

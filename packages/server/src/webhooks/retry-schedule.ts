@@ -26,7 +26,10 @@ export function retryDelayMs(
   return Math.round(Math.max(delayMs, asked));
 }
 
-function plannedMs(next: number, { strategy, initialDelay = INITIAL_DELAY, maxDelay = MAX_DELAY }: RetryRule): number {
+function plannedMs(
+  next: number,
+  { strategy, initialDelay = INITIAL_DELAY, maxDelay = MAX_DELAY }: RetryRule,
+): number {
   if (strategy === 'Schedule') return RETRY_DELAYS_MS[Math.min(next, RETRY_DELAYS_MS.length) - 1]!;
   return Math.min(longestMs(initialDelay) * 2 ** (next - 2), longestMs(maxDelay));
 }

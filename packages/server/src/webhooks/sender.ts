@@ -1,12 +1,7 @@
 // Sends one notification once: puts it together, signs it, posts it, and says what came of it. All that tells the time is made anew
 // for each attempt, since a consumer refuses what is older than five minutes.
 
-import {
-  type DeliveryAttempt,
-  LIMITS,
-  type WebhookId,
-  type WebhookType,
-} from '@tallystick/contract';
+import { type DeliveryAttempt, LIMITS, type WebhookId, type WebhookType } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { type Clock, instant } from '../runtime/clock.ts';
 import type { Consumers, PostResult } from './consumer.ts';
@@ -16,7 +11,9 @@ import type { OpenedSecrets, SubscriptionSecrets } from './subscription-secrets.
 import type { SubscriptionRecord } from './subscription.ts';
 
 /** What is told, by the member of the body that holds it, in its RFC 8785 form. */
-export type Content = Readonly<Partial<Record<'event' | 'export' | 'violation' | 'threshold' | 'system', string>>>;
+export type Content = Readonly<
+  Partial<Record<'event' | 'export' | 'violation' | 'threshold' | 'system', string>>
+>;
 
 export interface Notice {
   readonly webhookId: WebhookId;

@@ -31,7 +31,7 @@ class Matcher {
   constructor(subscriptions: readonly SubscriptionRecord[], tenantRecord: TenantRecord) {
     const seeing = subscriptions.map((subscription) => ({
       subscription,
-      conditions: conditionsOf(subscription.filters),
+      conditions: conditionsOf({ conditions: subscription.filters, ruleId: subscription.subscriptionId }),
       sight: sightOf({ caller: callerOf(subscription), tenantRecord }),
     }));
     this.#groups = [...Map.groupBy(seeing, ({ sight }) => sight)].map(([sight, asking]) => ({

@@ -38,6 +38,8 @@ function setUp(count: number, ...answers: ChangeResult[]) {
     telemetry: { info: () => {} },
     clock: systemClock,
     steadyNowMs: () => 0,
+    nextId: () => 'a job',
+    wakeGate: () => {},
   });
   const change = (act: Act) =>
     changes.change(

@@ -11,6 +11,7 @@ import { UNCLASSIFIED } from '../repeats.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { type IdempotencyTime, idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { gateJob } from './lane-circuits.ts';
 import { budgetFaults, INVALID_URL } from './subscription-faults.ts';
 import { contentOfSubscription, SUBSCRIPTION_KIND, type SubscriptionRecord } from './subscription.ts';
 import type { Subscriptions } from './subscriptions.ts';
@@ -20,6 +21,9 @@ export interface SubscriptionChangeParts extends IdempotencyTime {
   readonly tenancy: Pick<Tenancy, 'provide'>;
   readonly change: ChangeRecords;
   readonly telemetry: Pick<Telemetry, 'info'>;
+  readonly nextId: () => string;
+  /** A change concerns what waits to be delivered. */
+  readonly wakeGate: () => void;
 }
 
 export type Act = 'Created' | 'Updated' | 'Paused' | 'Resumed' | 'SecretRotated' | 'Deleted';
@@ -35,6 +39,8 @@ export interface Changed {
 /** Undefined where nothing is to be changed. */
 type Make = (current: SubscriptionRecord) => Promise<Changed | undefined> | Changed | undefined;
 
+/** What waits is held back, sent or removed. */
+const CONCERNS_DELIVERIES: readonly Act[] = ['Updated', 'Paused', 'Resumed', 'Deleted'];
 /** While others change the same subscription. */
 const ATTEMPTS_MAX = 20;
 
@@ -112,9 +118,13 @@ export class SubscriptionChanges {
       payload: { act: `Subscription${act}`, requestId, subjectIds: [id], count: 1 },
     };
     const content = contentOfSubscription(subscription);
-    const write = { kind: SUBSCRIPTION_KIND, id, version, content, notice } as const;
-    const result = recordsOf(await change({ owner, writes: [write], correlationId, once }));
-    return !('status' in result);
+    const noticeId = act === 'Created' ? subscription.noticeId : undefined;
+    const write = { kind: SUBSCRIPTION_KIND, id, version, content, notice, noticeId } as const;
+    const jobs = CONCERNS_DELIVERIES.includes(act) ? [gateJob(id, this.#parts.nextId())] : [];
+    const result = recordsOf(await change({ owner, writes: [write], correlationId, once, jobs }));
+    if ('status' in result) return false;
+    if (jobs.length > 0) this.#parts.wakeGate();
+    return true;
   }
 
   async #requireBudget(subscription: SubscriptionRecord): Promise<void> {

@@ -8,6 +8,7 @@ const one = (id: number, more: Partial<SubscriptionRecord> = {}): SubscriptionRe
   subscriptionId: `${id}`.padStart(26, '0'),
   tenantId: 'acme',
   version: 1,
+  noticeId: '01KE0000000000000000000000',
   name: 'SIEM',
   url: 'https://siem.example.com/',
   eventTypes: ['*'],

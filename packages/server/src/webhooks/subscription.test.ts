@@ -15,6 +15,7 @@ const SUBSCRIPTION: SubscriptionRecord = {
   subscriptionId: '01KE0000000000000000000001',
   tenantId: 'acme',
   version: 2,
+  noticeId: '01KE0000000000000000000000',
   name: 'SIEM',
   url: 'https://siem.example.com/hook',
   eventTypes: ['*'],

@@ -4,6 +4,7 @@
 import type {
   Classification,
   Conditions,
+  EventId,
   RetryRule,
   Role,
   Subscription,
@@ -24,6 +25,8 @@ export interface SubscriptionRecord {
   readonly subscriptionId: SubscriptionId;
   readonly tenantId: TenantId;
   readonly version: number;
+  /** The notice of its creation: what came before it in the log is not sent. */
+  readonly noticeId: EventId;
   readonly name: string;
   readonly url: string;
   /** As they were sent: event-types.ts says what they mean. */

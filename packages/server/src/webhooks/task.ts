@@ -4,6 +4,7 @@
 import type { SubscriptionId, SystemChange, TenantId, WebhookId, WebhookType } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { NewJob } from '../work/jobs.ts';
+import type { SubscriptionRecord } from './subscription.ts';
 import { webhookIdOf } from './webhook-id.ts';
 
 export type Source =
@@ -37,10 +38,10 @@ export function taskOf(
 
 export function deliveryJob(
   tenant: TenantId,
-  subscriptionId: SubscriptionId,
+  { subscriptionId, ordered }: Pick<SubscriptionRecord, 'subscriptionId' | 'ordered'>,
   task: Task,
-  /** `place`: its order among the deliveries to the subscription. */
-  { jobId, place }: { readonly jobId: string; readonly place: number },
+  /** `index`: where it belongs in the tenant's sequence. */
+  { jobId, index }: { readonly jobId: string; readonly index: number },
 ): NewJob {
   return {
     tenant,
@@ -49,7 +50,7 @@ export function deliveryJob(
     lane: subscriptionId,
     uniqueKey: task.webhookId,
     keepsKey: true,
-    place,
+    ...(ordered && { place: index + 1 }),
     body: JSON.stringify(task),
   };
 }

@@ -7,15 +7,18 @@ import { type Call, keyReused } from '../call.ts';
 import { isRepeat, UNCLASSIFIED } from '../repeats.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
 import { idempotencyNowMs, type IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import type { KindOfWork } from './workers.ts';
 import type { JobKey, KeyUsed, UsedJobKey, WorkStore } from './jobs.ts';
 
-export interface JobAnswer<B> {
-  readonly kind: 'Accepted' | 'Repeated';
+export interface JobAnswer<B, K extends 'Accepted' | 'Done' = 'Accepted'> {
+  readonly kind: K | 'Repeated';
   readonly body: B;
 }
 
 /** Binds an operation that asks for a job with `acceptJob`. */
-export function jobOperation<I, B>(perform: (call: Call, input: I) => Promise<JobAnswer<B>>) {
+export function jobOperation<I, B, K extends 'Accepted' | 'Done' = 'Accepted'>(
+  perform: (call: Call, input: I) => Promise<JobAnswer<B, K>>,
+) {
   return {
     perform,
     keyKeptWith: 'Job',
@@ -40,6 +43,41 @@ export async function acceptJob<B extends object, S extends { readonly status: s
   onStored(stored);
   return { kind: 'Accepted', body };
 }
+
+/**
+ * Keeps the answer of an operation that asks for no job, so that a repeat gets it again: with a job that does nothing. Of two requests that
+ * run at the same time both act, and both get the answer of the first to end.
+ */
+export async function keepAnswer<B extends object>(
+  call: Call,
+  body: B,
+  { work, nextId, ...time }: IdempotencyTime & AnswerParts,
+): Promise<JobAnswer<B>> {
+  if (call.once === undefined) return { kind: 'Accepted', body };
+  const jobs = work.forTenant(call.tenant!);
+  const job = { jobId: nextId(), kind: 'Answer', body: '{}' } as const;
+  return acceptJob(
+    call,
+    body,
+    time,
+    (once) => jobs.enqueue({ ...job, once }),
+    () => {},
+  );
+}
+
+interface AnswerParts {
+  readonly work: Pick<WorkStore, 'forTenant'>;
+  readonly nextId: () => string;
+}
+
+/** Of the jobs that keep answers. */
+export const ANSWER_WORK: KindOfWork = {
+  kind: 'Answer',
+  atOnce: 100,
+  perLane: 100,
+  attemptsMax: 1,
+  handle: async () => ({ status: 'Done' }),
+};
 
 function isKeyUsed(stored: { readonly status: string }): stored is KeyUsed {
   return stored.status === 'KeyUsed';

@@ -8,8 +8,8 @@ import type { Lane, LaneClosing, LaneLimit, LaneNews, LaneOpening, LaneRef, Park
 
 /** The kinds of jobs; each has one handler. */
 export type JobKind =
+  | 'Answer'
   | 'Delivery'
-  | 'Drain'
   | 'Erasure'
   | 'Gate'
   | 'HoldCount'
@@ -33,7 +33,7 @@ export interface NewJob {
   readonly uniqueKey?: string | undefined;
   /** Another one is refused for as long as this one is kept, also when it is done. */
   readonly keepsKey?: true | undefined;
-  /** Of those in a lane that are due, the one with the lowest place comes first; undefined: 0. */
+  /** Above 0. Jobs of a lane that have a place are done one at a time, over all nodes, the lowest place first. */
   readonly place?: number | undefined;
   /** It is not claimed before this time has passed. */
   readonly dueInMs?: number | undefined;
@@ -169,7 +169,8 @@ export interface ClaimRequest {
   readonly leaseMs: number;
   /** The limit of held jobs of one tenant, over all nodes; undefined: there is none. */
   readonly perTenant?: number | undefined;
-  /** No other limit is raised by them. */
+  /** Of each lane that `laneLimits` does not name; no other limit is raised by either. */
+  readonly otherLanesMax?: number | undefined;
   readonly laneLimits?: readonly LaneLimit[] | undefined;
   /** Undefined: jobs of a closed lane wait for ever. */
   readonly parking?: Parking | undefined;
@@ -195,7 +196,7 @@ export type Retried =
 export interface TenantJobs {
   /** Resolves when it is durable. */
   enqueue(job: Omit<NewJob, 'tenant'>, limits?: JobLimits): Promise<Enqueued>;
-  /** All in one commit; returns how many of them are new. One with a key that was kept, and that became a dead letter, is not. */
+  /** All in one commit; a dead letter with the unique key of one begins again in its place. Returns how many there are to do now. */
   enqueueAll(jobs: readonly Omit<NewJob, 'tenant'>[]): Promise<number>;
   find(jobId: string): Promise<Job | undefined>;
   /** While a job of the kind with this key is not done, or keeps its key. */

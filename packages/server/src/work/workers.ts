@@ -18,7 +18,7 @@ export interface Holding {
 }
 
 /** What this process may claim at the moment. */
-export interface ClaimLimits extends Pick<ClaimRequest, 'perTenant' | 'laneLimits'> {
+export interface ClaimLimits extends Pick<ClaimRequest, 'perTenant' | 'laneLimits' | 'otherLanesMax'> {
   /** When more may be claimed; undefined: when something else happens. */
   readonly moreInMs?: number | undefined;
 }
@@ -31,6 +31,8 @@ export interface KindOfWork {
   readonly perLane: number;
   /** Asked before each claim. */
   limits?(): ClaimLimits;
+  /** Undefined: that of all kinds. */
+  readonly leaseMs?: number;
   /** What becomes of jobs whose lane is closed; undefined: they wait. */
   readonly parking?: Parking;
   /** Throws where it has failed: see `attemptsMax`. */
@@ -126,7 +128,7 @@ class Worker implements AsyncDisposable {
   constructor(kind: KindOfWork, parts: WorkerParts) {
     this.#kind = kind;
     this.#parts = parts;
-    this.#leaseMs = parts.leaseMs ?? LEASE_MS;
+    this.#leaseMs = kind.leaseMs ?? parts.leaseMs ?? LEASE_MS;
   }
 
   start(): void {
@@ -167,9 +169,9 @@ class Worker implements AsyncDisposable {
     const { kind, atOnce, perLane, parking } = this.#kind;
     const max = atOnce - this.#running.size;
     if (max <= 0 || this.#isStopping) return undefined;
-    const { perTenant, laneLimits, moreInMs } = this.#kind.limits?.() ?? {};
+    const { moreInMs, ...limits } = this.#kind.limits?.() ?? {};
     const sinceNs = this.#parts.clock.monotonicNs();
-    const request = { kind, max, perLane, leaseMs: this.#leaseMs, perTenant, laneLimits, parking };
+    const request = { kind, max, perLane, leaseMs: this.#leaseMs, parking, ...limits };
     const claims = await this.#parts.store.claim(request);
     for (const claim of claims) this.#begin(claim, sinceNs);
     if (moreInMs !== undefined) this.#wakeIn(moreInMs);

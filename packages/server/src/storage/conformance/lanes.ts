@@ -162,24 +162,32 @@ export const laneClaims: Claims = {
     assert.deepEqual(order, [1, undefined, undefined]);
   },
 
-  'of a lane the lowest place comes first, and those that have failed wait for no more than the others':
-    async (place) => {
-      await using storage = await openWith(place, 'acme');
-      const failed = await add(storage, 'acme', 4);
-      for (const claim of await storage.work.claim(MANY))
-        await end(storage, claim, { status: 'Failed', reason: 'r', againInMs: 0 });
-      const fresh = await add(storage, 'acme', 4);
-      const some = idsOf(await storage.work.claim({ ...MANY, max: 4 }));
-      assert.deepEqual([some.filter((id) => failed.includes(id)).length, some.length], [2, 4]);
-      const rest = idsOf(await storage.work.claim(MANY));
-      assert.deepEqual([...some, ...rest].toSorted(), [...failed, ...fresh].toSorted());
-      const places = [30, 10, 20];
-      const ids: string[] = [];
-      for (const placed of places) ids.push(await enqueue(storage, 'acme', { lane: 'two', place: placed }));
-      const order: string[] = [];
-      for (const _ of places) order.push(...idsOf(await storage.work.claim({ ...MANY, max: 1 })));
-      assert.deepEqual(order, [ids[1], ids[2], ids[0]]);
-    },
+  'of a lane those that have failed and fresh ones take turns': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const failed = await add(storage, 'acme', 4);
+    for (const claim of await storage.work.claim(MANY))
+      await end(storage, claim, { status: 'Failed', reason: 'r', againInMs: 0 });
+    const fresh = await add(storage, 'acme', 4);
+    const some = idsOf(await storage.work.claim({ ...MANY, max: 4 }));
+    assert.deepEqual([some.filter((id) => failed.includes(id)).length, some.length], [2, 4]);
+    const rest = idsOf(await storage.work.claim(MANY));
+    assert.deepEqual([...some, ...rest].toSorted(), [...failed, ...fresh].toSorted());
+  },
+
+  'jobs of a lane that have a place are done one at a time, in that order': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const ids: string[] = [];
+    for (const placed of [30, 10, 20])
+      ids.push(await enqueue(storage, 'acme', { ...OF_LANE, place: placed }));
+    const order: string[] = [];
+    for (const _ of ids) {
+      const [claim, ...more] = await storage.work.claim(MANY);
+      assert.deepEqual([more, await storage.work.claim(MANY)], [[], []]);
+      order.push(claim!.job.jobId);
+      assert.ok(await end(storage, claim!, DONE));
+    }
+    assert.deepEqual(order, [ids[1], ids[2], ids[0]]);
+  },
 
   'a claim takes no more of a tenant, and of a lane, than it may': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');

@@ -13,7 +13,7 @@ import { splitFairly } from './split-fairly.ts';
 const TURNS_MAX = 10_000;
 
 interface Claiming extends ClaimRequest {
-  /** What is left of `laneLimits`, by `laneKey`: a lane may have several turns in one claim. */
+  /** What is left of `laneLimits` and `otherLanesMax`, by `laneKey`: a lane may have several turns in one claim. */
   readonly laneLeft: Map<string, number>;
 }
 
@@ -96,9 +96,11 @@ export class JobClaimer<S> {
   async #takeOfLane(
     transaction: JobTransaction<S>,
     { tenant, lane }: Pick<Job, 'tenant' | 'lane'>,
-    { kind, max, perLane, laneLeft, leaseMs, parking }: Claiming,
+    { kind, max, perLane, laneLeft, otherLanesMax = Infinity, leaseMs, parking }: Claiming,
   ): Promise<Claim[]> {
-    const most = Math.min(max, laneLeft.get(laneKey(tenant, lane)) ?? max);
+    const key = laneKey(tenant, lane);
+    const left = laneLeft.get(key) ?? otherLanesMax;
+    const most = Math.min(max, left);
     if (most <= 0) return [];
     const { lockLane, laneToClaim, take } = this.#statements;
     if (lockLane !== undefined) {
@@ -109,12 +111,11 @@ export class JobClaimer<S> {
     const state = textIn(found, 'state');
     if (state === 'Closed') await parkJobs(transaction, this.#statements, { tenant, kind, lane }, parking);
     if (state !== 'Open') return [];
-    const free = Math.min(most, perLane - numberOf(found, 'count'));
+    const together = numberOf(found, 'placed') > 0 ? 1 : perLane;
+    const free = Math.min(most, together - numberOf(found, 'count'));
     if (free <= 0) return [];
     const rows = await transaction.query(take, [kind, tenant, lane, free, leaseMs]);
-    const key = laneKey(tenant, lane);
-    const left = laneLeft.get(key);
-    if (left !== undefined) laneLeft.set(key, left - rows.length);
+    laneLeft.set(key, left - rows.length);
     return rows
       .map((row) => ({ job: jobIn(row), token: tokenIn(row) }))
       .sort((a, b) => compared(a.job, b.job));

@@ -111,6 +111,9 @@ function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
       `DELETE FROM jobs WHERE tenant_id = $1 AND is_letter = 1 AND kind = $2 AND state = 'Dead' AND last_failed_ms < $3`,
     ),
     retry: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state = 'Dead'`),
+    revive: prepare(
+      `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND state = 'Dead'`,
+    ),
     retryAll: prepare(
       `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND state = 'Dead' AND job_id IN (
          SELECT job_id ${letters} LIMIT $6)`,

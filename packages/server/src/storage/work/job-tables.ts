@@ -27,12 +27,12 @@ import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
+import { keyValues, reasonText, statesAsked, valuesOf, valuesOfFailure } from './job-values.ts';
 import { JobClaimer } from './job-claimer.ts';
 import { LaneTables } from './lane-tables.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
-const REASON_LENGTH_MAX = 1000;
 
 export class JobTables<S> {
   readonly #database: JobDatabase<S>;
@@ -69,8 +69,14 @@ export class JobTables<S> {
 
   enqueueAll(tenant: TenantId, jobs: readonly Omit<NewJob, 'tenant'>[]): Promise<number> {
     return this.#database.inTransaction({ tenant }, async (transaction) => {
-      const all = await Promise.all(jobs.map((job) => this.add(transaction, { ...job, tenant })));
-      return all.filter(({ status }) => status === 'Enqueued').length;
+      const all = await Promise.all(
+        jobs.map(async (job) => {
+          const { status } = await this.add(transaction, { ...job, tenant });
+          if (status !== 'Exists') return status === 'Enqueued' ? 1 : 0;
+          return transaction.change(this.#statements.revive, [tenant, job.kind, job.uniqueKey ?? null]);
+        }),
+      );
+      return all.reduce((sum, count) => sum + count, 0);
     });
   }
 
@@ -330,67 +336,4 @@ function usedIn(row: JobRow): UsedJobKey {
   const key = jobKeyIn(row);
   assert(key !== undefined, 'it was found by its key');
   return { ...key, job: jobIn(row) };
-}
-
-/** The values of the statement that fails an existing letter again. */
-export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobValue[] {
-  assert(
-    dead !== undefined && uniqueKey !== undefined,
-    'a message that is stored as a dead letter has a key',
-  );
-  return [tenant, kind, uniqueKey, reasonText(dead.reason), dead.attempts, LIMITS.deadLetterLifetimeMs];
-}
-
-/** The values of the statement that adds it. */
-export function valuesOf({
-  tenant,
-  jobId,
-  kind,
-  lane = '',
-  uniqueKey,
-  keepsKey,
-  place = 0,
-  body,
-  once,
-  dueInMs = 0,
-  dead,
-}: NewJob): JobValue[] {
-  return [
-    tenant,
-    jobId,
-    kind,
-    lane,
-    uniqueKey ?? null,
-    keepsKey === true ? 1 : 0,
-    place,
-    body,
-    ...keyValues(once),
-    dead === undefined ? (dueInMs > 0 ? 'Later' : 'Waiting') : 'Dead',
-    dead?.attempts ?? 0,
-    dead === undefined ? null : reasonText(dead.reason),
-    dead === undefined ? 0 : 1,
-    dueInMs,
-    dead === undefined ? null : 0,
-    dead === undefined ? null : LIMITS.deadLetterLifetimeMs,
-  ];
-}
-
-/** A reason may hold text of an event, of any length; PostgreSQL has no text with a NUL in it. */
-function reasonText(reason: string): string {
-  return reason.replaceAll('\u0000', ' ').slice(0, REASON_LENGTH_MAX);
-}
-
-function keyValues(once: JobKey | undefined): JobValue[] {
-  if (once === undefined) return [null, null, null, null, null, null];
-  const { operation, key, fingerprint, classification, expiresAtMs, answer } = once;
-  return [operation, key, fingerprint, classification, expiresAtMs, answer];
-}
-
-function statesAsked({ isWaiting, isRetried, kinds, lane }: LetterStates): JobValue[] {
-  return [
-    Number(isWaiting),
-    Number(isRetried),
-    kinds === undefined ? null : JSON.stringify(kinds),
-    lane ?? null,
-  ];
 }

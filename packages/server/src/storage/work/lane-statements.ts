@@ -12,7 +12,9 @@ export function laneStatements<S>({ now, oneOf, job, prepare }: Dialect<S> & { r
     laneToClaim: prepare(
       `SELECT (SELECT count(*) FROM jobs WHERE ${OF_LANE} AND state = 'Held') AS count,
          coalesce((SELECT CASE WHEN is_open = 0 THEN 'Closed' WHEN rests_until_ms > ${now} THEN 'Resting' ELSE 'Open' END
-           FROM lanes WHERE ${OF_LANE}), 'Open') AS state`,
+           FROM lanes WHERE ${OF_LANE}), 'Open') AS state,
+         (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ${OF_LANE} AND state = 'Waiting' AND is_retry IN (0, 1)
+           AND place > 0 LIMIT 1) AS placed) AS placed`,
     ),
     heldOfTenant: prepare(
       `SELECT count(*) AS count FROM jobs WHERE kind = $1 AND tenant_id = $2 AND state = 'Held'`,

@@ -26,7 +26,7 @@ import { EVENT_ID, NOTICES_OF_ENTRY, WITH_CONTENTS } from '../log/log-columns.ts
 import type { KnownDecisions } from './decisions.ts';
 import { PoolRows } from './pool-rows.ts';
 import { RecordRows } from '../records/records.ts';
-import { valuesOf } from '../../work/job-tables.ts';
+import { valuesOf } from '../../work/job-values.ts';
 import { JOB_STATEMENTS } from '../work/work.ts';
 
 // LIMIT forces separate lookups: a join might scan everything.

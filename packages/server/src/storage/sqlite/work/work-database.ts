@@ -11,7 +11,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { jobTables, laneTables } from '../../work/job-schema.ts';
 import { jobStatements, type JobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
-import { valuesOf, valuesOfFailure } from '../../work/job-tables.ts';
+import { valuesOf, valuesOfFailure } from '../../work/job-values.ts';
 import { violationEvents, violationTables } from '../../work/violation-statements.ts';
 import { createFile, inTransaction } from '../connection/database.ts';
 import { isDamage } from '../fsck/damage.ts';

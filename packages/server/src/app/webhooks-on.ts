@@ -1,0 +1,103 @@
+// Webhooks of a service: the follower that queues deliveries, the work that makes them, and what their operations need.
+
+import type { HealthReport } from '@tallystick/contract';
+import type { Access } from '../access/access.ts';
+import { publishedOf } from '../events/events.ts';
+import { createFollower, type Follower } from '../followers/follower.ts';
+import { createSecretBoxes } from '../keys/secret-box.ts';
+import type { Membership } from '../nodes/membership.ts';
+import { consumersOver } from '../outbound/consumer.ts';
+import type { LateStorage } from '../storage/late-storage.ts';
+import type { EventsRequest } from '../streams/log.ts';
+import type { NewestWitnessed } from '../streams/witness/newest-witnessed.ts';
+import { alertJobs } from '../webhooks/alert-jobs.ts';
+import type { AlertParts } from '../alerts/alert-follower.ts';
+import type { Circuits } from '../webhooks/circuits.ts';
+import { Contents } from '../webhooks/contents.ts';
+import { deliveryWork } from '../webhooks/deliverer.ts';
+import { gateWork } from '../webhooks/gate.ts';
+import { KnownSubscriptions } from '../webhooks/known-subscriptions.ts';
+import { circuitsOnLanes } from '../webhooks/lane-circuits.ts';
+import { Notifier } from '../webhooks/notifier.ts';
+import { Pace } from '../webhooks/pace.ts';
+import { probeWork } from '../webhooks/probe.ts';
+import { recoveryWork } from '../webhooks/recovery.ts';
+import { Sender } from '../webhooks/sender.ts';
+import { createSubscriptionSecrets, type SubscriptionSecrets } from '../webhooks/subscription-secrets.ts';
+import { startStatusWatch } from '../webhooks/status-watch.ts';
+import type { JobKind } from '../work/jobs.ts';
+import type { KindOfWork } from '../work/workers.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface Webhooks {
+  readonly secrets: SubscriptionSecrets;
+  readonly circuits: Circuits;
+  readonly known: KnownSubscriptions;
+  readonly sender: Sender;
+  /** Turns the log into deliveries. */
+  readonly notifier: Follower;
+  readonly notify: AlertParts['notify'];
+  readonly kinds: readonly KindOfWork[];
+  /** Tells subscribers when the state of the service changes. */
+  readonly startStatusWatch: (report: () => Promise<HealthReport>) => AsyncDisposable;
+}
+
+export interface WebhooksParts {
+  readonly storage: LateStorage;
+  readonly access: Access;
+  readonly append: (request: EventsRequest) => Promise<unknown>;
+  readonly newestWitnessed: NewestWitnessed;
+  readonly membership: Membership;
+  readonly wake: (kind: JobKind) => void;
+  readonly isPressed: () => boolean;
+}
+
+export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): Webhooks {
+  const { storage, access, append, newestWitnessed, membership, wake, isPressed } = parts;
+  const { clock, random, telemetry, nextId, waysOut, config } = surroundings;
+  const { work, log, violations, records, follows, tree: trees } = storage;
+  const { tenants, subscriptions } = access;
+  const { timeScale } = config.webhooks;
+  const wakeDeliverer = () => wake('Delivery');
+  const known = new KnownSubscriptions({ subscriptions, records, clock });
+  const circuits = circuitsOnLanes(work);
+  const secrets = createSubscriptionSecrets(createSecretBoxes(storage.secretKeys, random));
+  const sender = new Sender({ consumers: consumersOver(waysOut.webhooks), secrets, clock });
+  const ids = { nextId, uuid: () => random.uuid() };
+  const common = {
+    subscriptions: known,
+    tenants,
+    circuits,
+    log,
+    violations,
+    work,
+    clock,
+    random,
+    nextId,
+    telemetry,
+  };
+  const contents = new Contents({
+    ...common,
+    publishedOf: publishedOf({ trees, newestWitnessed }),
+    sequencer: { append },
+    ids,
+  });
+  const pace = new Pace({ clock, nodes: () => membership.nodes().length });
+  const doing = { ...common, sender, timeScale, wakeDeliverer };
+  const notifier = new Notifier({ ...common, follows, wake: wakeDeliverer });
+  return {
+    secrets,
+    circuits,
+    known,
+    sender,
+    notifier: createFollower({ name: 'the notifier', work: notifier, clock, random, telemetry, isPressed }),
+    notify: (tenant, raised, events) => alertJobs(tenant, raised, events, common),
+    kinds: [
+      deliveryWork({ ...doing, contents, pace, onAttempt: () => {} }),
+      probeWork(doing),
+      gateWork(doing),
+      recoveryWork(doing),
+    ],
+    startStatusWatch: (report) => startStatusWatch({ ...common, records, report, wake: wakeDeliverer }),
+  };
+}

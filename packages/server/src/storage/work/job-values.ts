@@ -1,0 +1,71 @@
+// Jobs as the values of statements.
+
+import { ok as assert } from 'node:assert/strict';
+import { LIMITS } from '@tallystick/contract';
+import type { JobKey, LetterStates, NewJob } from '../../work/jobs.ts';
+import type { JobValue } from './job-database.ts';
+
+const REASON_LENGTH_MAX = 1000;
+
+/** The values of the statement that fails an existing letter again. */
+export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobValue[] {
+  assert(
+    dead !== undefined && uniqueKey !== undefined,
+    'a message that is stored as a dead letter has a key',
+  );
+  return [tenant, kind, uniqueKey, reasonText(dead.reason), dead.attempts, LIMITS.deadLetterLifetimeMs];
+}
+
+/** The values of the statement that adds it. */
+export function valuesOf({
+  tenant,
+  jobId,
+  kind,
+  lane = '',
+  uniqueKey,
+  keepsKey,
+  place = 0,
+  body,
+  once,
+  dueInMs = 0,
+  dead,
+}: NewJob): JobValue[] {
+  return [
+    tenant,
+    jobId,
+    kind,
+    lane,
+    uniqueKey ?? null,
+    keepsKey === true ? 1 : 0,
+    place,
+    body,
+    ...keyValues(once),
+    dead === undefined ? (dueInMs > 0 ? 'Later' : 'Waiting') : 'Dead',
+    dead?.attempts ?? 0,
+    dead === undefined ? null : reasonText(dead.reason),
+    dead === undefined ? 0 : 1,
+    dueInMs,
+    dead === undefined ? null : 0,
+    dead === undefined ? null : LIMITS.deadLetterLifetimeMs,
+  ];
+}
+
+/** A reason may hold text of an event, of any length; PostgreSQL has no text with a NUL in it. */
+export function reasonText(reason: string): string {
+  return reason.replaceAll('\u0000', ' ').slice(0, REASON_LENGTH_MAX);
+}
+
+export function keyValues(once: JobKey | undefined): JobValue[] {
+  if (once === undefined) return [null, null, null, null, null, null];
+  const { operation, key, fingerprint, classification, expiresAtMs, answer } = once;
+  return [operation, key, fingerprint, classification, expiresAtMs, answer];
+}
+
+export function statesAsked({ isWaiting, isRetried, kinds, lane }: LetterStates): JobValue[] {
+  return [
+    Number(isWaiting),
+    Number(isRetried),
+    kinds === undefined ? null : JSON.stringify(kinds),
+    lane ?? null,
+  ];
+}

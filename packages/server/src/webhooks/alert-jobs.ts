@@ -1,0 +1,45 @@
+// The deliveries that violations cause: stored in one commit with them.
+
+import type { TenantId } from '@tallystick/contract';
+import { decodeEntry } from '@tallystick/evidence';
+import type { Tenants } from '../access/tenants.ts';
+import type { NewViolation } from '../alerts/violations.ts';
+import type { StoredEvent } from '../streams/log.ts';
+import type { NewJob } from '../work/jobs.ts';
+import type { Circuits } from './circuits.ts';
+import type { KnownSubscriptions } from './known-subscriptions.ts';
+import { failedAmong } from './lane-circuits.ts';
+import { jobOf, owedForViolation } from './owed.ts';
+import { Subscribers } from './subscribers.ts';
+
+export interface AlertJobsParts {
+  readonly subscriptions: KnownSubscriptions;
+  readonly tenants: Pick<Tenants, 'find'>;
+  readonly circuits: Circuits;
+  readonly nextId: () => string;
+}
+
+/** `events`: the violations are of some of these. */
+export async function alertJobs(
+  tenant: TenantId,
+  violations: readonly NewViolation[],
+  events: readonly StoredEvent[],
+  { subscriptions, tenants, circuits, nextId }: AlertJobsParts,
+): Promise<NewJob[]> {
+  if (violations.length === 0) return [];
+  const all = await subscriptions.latest(tenant);
+  const tenantRecord = await tenants.find(tenant);
+  if (all.size === 0 || tenantRecord === undefined) return [];
+  const subscribers = new Subscribers(all.values(), tenantRecord);
+  const byId = new Map(events.map((event) => [decodeEntry(event.entry).eventId, event]));
+  const owed = violations.flatMap((violation) => {
+    const event = byId.get(violation.eventId);
+    return event === undefined ? [] : owedForViolation(violation, event, subscribers);
+  });
+  const failed = await failedAmong(circuits, tenant, [
+    ...new Set(owed.map(({ subscription }) => subscription)),
+  ]);
+  return owed
+    .filter(({ subscription }) => !failed.has(subscription.subscriptionId))
+    .map((each) => jobOf(tenant, each, nextId()));
+}

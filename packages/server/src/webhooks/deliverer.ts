@@ -1,0 +1,172 @@
+// Delivers: takes a delivery that is due, reads what it tells, sends it, and says what comes next. A consumer that fails is asked again
+// after a while; after ten attempts the delivery is a dead letter. What it says of the consumer is saved with the outcome: so all nodes
+// count its failures together.
+
+import { LIMITS } from '@tallystick/contract';
+import { type Clock, wait } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Job, JobOutcome } from '../work/jobs.ts';
+import type { LaneNews } from '../work/lanes.ts';
+import type { KindOfWork } from '../work/workers.ts';
+import { withAttempt } from './attempts.ts';
+import type { Contents } from './contents.ts';
+import type { KnownSubscriptions } from './known-subscriptions.ts';
+import { failed, failedForGood, laneOf, noteOf } from './lane-circuits.ts';
+import { type Pace, WINDOW_MAX, WINDOW_MIN } from './pace.ts';
+import { retryDelayMs } from './retry-schedule.ts';
+import type { Sender, Sent } from './sender.ts';
+import type { SubscriptionRecord } from './subscription.ts';
+import { DELIVERY, readTask, type Task } from './task.ts';
+
+export interface DelivererParts {
+  readonly subscriptions: KnownSubscriptions;
+  readonly contents: Contents;
+  readonly sender: Sender;
+  readonly pace: Pace;
+  readonly clock: Clock;
+  readonly random: Pick<Random, 'fraction'>;
+  readonly nextId: () => string;
+  /** Multiplies the times between attempts, for tests. */
+  readonly timeScale: number;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
+  /** Called with each attempt. */
+  readonly onAttempt: (sent: Sent) => void;
+}
+
+/** Deliveries under way in this process, and of one tenant in all. */
+const AT_ONCE = 512;
+const PER_TENANT = 256;
+/** Longer than an attempt may take, with the wait for its turn. */
+export const DELIVERY_LEASE_MS = 90_000;
+/** A turn that is further away is waited for in the queue. */
+const TURN_MS_MAX = 1000;
+const GONE = 410;
+const CLIENT_ERROR_MIN = 400;
+const SERVER_ERROR_MIN = 500;
+const WAITED_TOO_LONG = 'it has waited for longer than a paused subscription keeps its deliveries';
+
+export function deliveryWork(parts: DelivererParts): KindOfWork {
+  const { pace, timeScale } = parts;
+  const keptMs = LIMITS.deadLetterLifetimeMs * timeScale;
+  return {
+    kind: DELIVERY,
+    atOnce: AT_ONCE,
+    perLane: WINDOW_MAX,
+    leaseMs: DELIVERY_LEASE_MS,
+    attemptsMax: LIMITS.deliveryAttemptsMax,
+    parking: { waitMs: keptMs, letterMs: keptMs, reason: WAITED_TOO_LONG },
+    limits: () => ({ perTenant: PER_TENANT, laneLimits: pace.limits(), otherLanesMax: WINDOW_MIN }),
+    handle: (job, { signal }) => deliver(job, signal, parts),
+  };
+}
+
+async function deliver(job: Job, signal: AbortSignal, parts: DelivererParts): Promise<JobOutcome> {
+  const { subscriptions, contents, pace, clock } = parts;
+  const { tenant, lane } = job;
+  const subscription = (await subscriptions.of(tenant)).get(lane);
+  // It was deleted.
+  if (subscription === undefined) return { status: 'Done' };
+  if (!subscription.isActive) return { status: 'PutOff', lanes: [pausedLane(subscription)] };
+  const turnMs = pace.turnMs(tenant, lane, originOf(subscription.url));
+  if (turnMs > TURN_MS_MAX) return putOff(subscription, turnMs);
+  let isGood = false;
+  pace.begin(tenant, lane);
+  try {
+    if (turnMs > 0) await wait(clock, Math.ceil(turnMs), signal);
+    signal.throwIfAborted();
+    const task = readTask(job.body);
+    const content = await contents.of(task.source, subscription, job.jobId);
+    // It is gone, or may not be seen by it any more.
+    if (content === undefined) {
+      isGood = true;
+      return { status: 'Done' };
+    }
+    const outcome = await attempt(job, { ...task, content }, subscription, signal, parts);
+    isGood = outcome.status === 'Done';
+    return outcome;
+  } finally {
+    pace.end(tenant, lane, isGood);
+  }
+}
+
+async function attempt(
+  job: Job,
+  notice: Task & { readonly content: NonNullable<Awaited<ReturnType<Contents['of']>>> },
+  subscription: SubscriptionRecord,
+  signal: AbortSignal,
+  parts: DelivererParts,
+): Promise<JobOutcome> {
+  const attemptNumber = Math.min(job.attempts, LIMITS.deliveryAttemptsMax);
+  const sent = await parts.sender.send(subscription, notice, attemptNumber, signal);
+  parts.onAttempt(sent);
+  const progress = withAttempt(job.progress, sent.attempt);
+  const keepMs = LIMITS.deadLetterLifetimeMs * parts.timeScale;
+  const { subscriptionId } = subscription;
+  if (sent.isDelivered)
+    return { status: 'Done', keepMs, progress, lanes: [{ ...laneOf(subscriptionId), status: 'Works' }] };
+  const news = await newsOf(sent, subscription, parts);
+  const { reason } = sent;
+  if (isLast(sent, attemptNumber, subscription))
+    return { status: 'Dead', reason, keepMs, progress, lanes: news };
+  const delayMs = retryDelayMs(attemptNumber + 1, sent.retryAfterMs, {
+    ...subscription,
+    timeScale: parts.timeScale,
+    chance: parts.random.fraction(),
+  });
+  if (!subscription.ordered) return { status: 'Failed', reason, againInMs: delayMs, progress, lanes: news };
+  return {
+    status: 'Failed',
+    reason,
+    againInMs: 0,
+    progress,
+    lanes: [restOf(subscription, delayMs), ...news],
+  };
+}
+
+function isLast(
+  { status = 0 }: Sent,
+  attemptNumber: number,
+  { retryClientErrors }: SubscriptionRecord,
+): boolean {
+  const isClientError = status >= CLIENT_ERROR_MIN && status < SERVER_ERROR_MIN;
+  return (
+    attemptNumber >= LIMITS.deliveryAttemptsMax || status === GONE || (isClientError && !retryClientErrors)
+  );
+}
+
+/** What came of an attempt that a pause or a resumption has overtaken says nothing of the consumer. */
+async function newsOf(
+  { status }: Sent,
+  subscription: SubscriptionRecord,
+  parts: DelivererParts,
+): Promise<LaneNews[]> {
+  const { tenantId, subscriptionId, round } = subscription;
+  const current = (await parts.subscriptions.latest(tenantId)).get(subscriptionId);
+  if (current?.round !== round) return [];
+  return [status === GONE ? failedForGood(subscription) : failed(subscription, parts)];
+}
+
+function pausedLane({ subscriptionId, round }: SubscriptionRecord): LaneNews {
+  return {
+    ...laneOf(subscriptionId),
+    status: 'Closes',
+    note: noteOf({ round, state: 'Paused' }),
+    ifOpen: true,
+  };
+}
+
+/** Where the order counts, no other one goes meanwhile. */
+function putOff(subscription: SubscriptionRecord, forMs: number): JobOutcome {
+  return subscription.ordered
+    ? { status: 'PutOff', lanes: [restOf(subscription, forMs)] }
+    : { status: 'PutOff', forMs: Math.ceil(forMs) };
+}
+
+function restOf({ subscriptionId }: SubscriptionRecord, forMs: number): LaneNews {
+  return { ...laneOf(subscriptionId), status: 'Rests', forMs: Math.ceil(forMs) };
+}
+
+function originOf(url: string): string {
+  return URL.parse(url)?.origin ?? url;
+}

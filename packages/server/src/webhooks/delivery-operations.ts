@@ -1,0 +1,187 @@
+// The operations on deliveries: test, recover, list and redeliver.
+
+import {
+  type Answer,
+  AuditError,
+  type Delivery,
+  type DeliveryAttempt,
+  ERRORS,
+  type InputOf,
+  type Recovery,
+  type SubscriptionId,
+  type TestDelivery,
+} from '@tallystick/contract';
+import { isAtLeast } from '../access/roles.ts';
+import type { Call } from '../call.ts';
+import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
+import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import { acceptJob, jobOperation, keepAnswer } from '../work/job-keys.ts';
+import type { Job, JobState, WorkStore } from '../work/jobs.ts';
+import { attemptsIn } from './attempts.ts';
+import { laneOf } from './lane-circuits.ts';
+import { testNotice } from './probe.ts';
+import { RECOVERY, type RecoveryTask } from './recovery.ts';
+import type { Sender } from './sender.ts';
+import { readerOf, type SubscriptionRecord } from './subscription.ts';
+import { unknownSubscription } from './subscription-changes.ts';
+import type { Subscriptions } from './subscriptions.ts';
+import { DELIVERY, readTask } from './task.ts';
+
+export interface DeliveryOperationParts extends IdempotencyTime {
+  readonly subscriptions: Pick<Subscriptions, 'find'>;
+  readonly work: Pick<WorkStore, 'forTenant'>;
+  readonly sender: Sender;
+  readonly cursors: Cursors;
+  readonly clock: Clock;
+  readonly nextId: () => string;
+  readonly wake: (kind: Job['kind']) => void;
+}
+
+const STATES: Readonly<Record<Delivery['status'], readonly JobState[]>> = {
+  Queued: ['Waiting', 'Held', 'Parked'],
+  RetryScheduled: ['Later'],
+  Acknowledged: ['Done'],
+  DeadLettered: ['Dead'],
+};
+/** A tenant's recoveries that wait: each reads the log. */
+const RECOVERIES_MAX = 10;
+
+export function createDeliveryOperations(parts: DeliveryOperationParts) {
+  return {
+    'subscriptions.test': jobOperation((call, { subscriptionId }: InputOf<'subscriptions.test'>) =>
+      test(call, subscriptionId, parts),
+    ),
+    'subscriptions.recover': jobOperation((call, input: InputOf<'subscriptions.recover'>) =>
+      recover(call, input, parts),
+    ),
+    'deliveries.list': (call: Call, input: InputOf<'deliveries.list'>) => list(call, input, parts),
+    'deliveries.redeliver': jobOperation((call, input: InputOf<'deliveries.redeliver'>) =>
+      redeliver(call, input, parts),
+    ),
+  };
+}
+
+async function found(
+  call: Call,
+  subscriptionId: SubscriptionId,
+  { subscriptions }: DeliveryOperationParts,
+): Promise<SubscriptionRecord> {
+  const subscription = await subscriptions.find(call.tenant!, subscriptionId);
+  if (subscription === undefined || subscription.isDeleted) throw unknownSubscription(subscriptionId);
+  return subscription;
+}
+
+async function test(call: Call, subscriptionId: SubscriptionId, parts: DeliveryOperationParts) {
+  const subscription = await found(call, subscriptionId, parts);
+  const notice = testNotice(subscription, parts.nextId(), parts.clock);
+  const { attempt, isDelivered } = await parts.sender.send(subscription, notice, 1, call.deadline.signal);
+  const body: TestDelivery = {
+    webhookId: notice.webhookId,
+    delivered: isDelivered,
+    attempt: shownAttempt(call, subscription)(attempt),
+  };
+  const { kind, body: kept } = await keepAnswer(call, body, parts);
+  return { kind: kind === 'Accepted' ? 'Done' : kind, body: kept } as const;
+}
+
+async function recover(
+  call: Call,
+  { subscriptionId, recovery: { since } }: InputOf<'subscriptions.recover'>,
+  parts: DeliveryOperationParts,
+) {
+  await found(call, subscriptionId, parts);
+  const jobId = parts.nextId();
+  const task: RecoveryTask = {
+    subscriptionId,
+    sinceMs: Date.parse(since),
+    requestedBy: call.caller!.name,
+    requestedAtMs: parts.clock.now(),
+  };
+  const job = { jobId, kind: RECOVERY, lane: subscriptionId, body: JSON.stringify(task) } as const;
+  const body: Recovery = { operationId: jobId, subscriptionId, since };
+  return acceptJob(
+    call,
+    body,
+    parts,
+    (once) => parts.work.forTenant(call.tenant!).enqueue({ ...job, once }, { waitingMax: RECOVERIES_MAX }),
+    ({ status }) => {
+      if (status !== 'Enqueued')
+        throw new AuditError(
+          'RATE_LIMITED',
+          `${RECOVERIES_MAX} recoveries of this tenant are waiting already; try again when one has ended.`,
+          { retryAfterSeconds: 60 },
+        );
+      parts.wake(RECOVERY);
+    },
+  );
+}
+
+async function list(
+  call: Call,
+  input: InputOf<'deliveries.list'>,
+  parts: DeliveryOperationParts,
+): Promise<Answer<'deliveries.list'>> {
+  const subscription = await found(call, input.subscriptionId, parts);
+  const jobs = parts.work.forTenant(call.tenant!);
+  const states = input.status?.flatMap((status) => STATES[status]);
+  const of = { ...laneOf(input.subscriptionId), states };
+  const read = readPage(parts.cursors, call, input, isId);
+  const rows = await jobs.jobsOfLane({ ...of, ...newestFirst(read) });
+  const { data, pagination } = read.page(rows, ({ jobId }) => jobId, await jobs.jobCountOfLane(of));
+  return { kind: 'Done', body: { data: data.map((job) => shown(call, subscription, job)), pagination } };
+}
+
+async function redeliver(
+  call: Call,
+  { subscriptionId, webhookId }: InputOf<'deliveries.redeliver'>,
+  parts: DeliveryOperationParts,
+) {
+  const subscription = await found(call, subscriptionId, parts);
+  const jobs = parts.work.forTenant(call.tenant!);
+  const job = await jobs.findUnique(DELIVERY, webhookId);
+  if (job?.lane !== subscriptionId)
+    throw new AuditError('DELIVERY_NOT_FOUND', ERRORS.DELIVERY_NOT_FOUND.meaning);
+  const { nextAttemptAt: _, ...delivery } = shown(call, subscription, job);
+  const body: Delivery = { ...delivery, status: 'Queued', attemptNumber: 0 };
+  return acceptJob(
+    call,
+    body,
+    parts,
+    // One that is being sent at this moment is sent anyway.
+    async (once) => {
+      const again = await jobs.doAgain(job.jobId, once);
+      return again.status === 'KeyUsed' ? again : ({ status: 'Retried' } as const);
+    },
+    () => parts.wake(DELIVERY),
+  );
+}
+
+function shown(call: Call, subscription: SubscriptionRecord, job: Job): Delivery {
+  const { webhookId, webhookType } = readTask(job.body);
+  const status = (Object.keys(STATES) as Delivery['status'][]).find((each) =>
+    STATES[each].includes(job.state),
+  )!;
+  const isQueued = status === 'Queued' || status === 'RetryScheduled';
+  const isDue = job.state === 'Later' || job.state === 'Waiting';
+  // The claim under way counts, and has no result yet.
+  const attemptNumber = job.state === 'Held' ? job.attempts - 1 : job.attempts;
+  return {
+    webhookId,
+    subscriptionId: subscription.subscriptionId,
+    webhookType,
+    status,
+    attemptNumber: Math.max(0, attemptNumber),
+    ...(isQueued && isDue && { nextAttemptAt: instant(job.wakeAtMs) }),
+    attempts: attemptsIn(job.progress).map(shownAttempt(call, subscription)),
+  };
+}
+
+/** What the consumer answered may repeat what it was sent: only those see it who may see that. */
+function shownAttempt(call: Call, subscription: SubscriptionRecord) {
+  const mayRead = isAtLeast(call.caller!.clearance, readerOf(subscription).clearance);
+  return ({ responseBody, ...attempt }: DeliveryAttempt): DeliveryAttempt => ({
+    ...attempt,
+    ...(mayRead && responseBody !== undefined && { responseBody }),
+  });
+}
