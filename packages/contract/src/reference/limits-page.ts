@@ -2,14 +2,13 @@
 
 import { LIMIT_GROUPS, RETRY_DELAYS_MS, SERVICE_LEVELS } from '../limits.ts';
 import { code, page, table } from './markdown.ts';
-import { areDeliveriesPlanned, areRatesPlanned, isGroupPlanned, markIf, PLANNED } from './planned.ts';
+import { areRatesPlanned, isGroupPlanned, PLANNED } from './planned.ts';
 
 /** Groups of limits that nothing in this version has yet. */
 const isPlanned: Readonly<Partial<Record<string, () => boolean>>> = {
   'Request rates': areRatesPlanned,
   Policies: () => isGroupPlanned('Policies and holds'),
   Exports: () => isGroupPlanned('Exports'),
-  Webhooks: areDeliveriesPlanned,
 };
 
 const SPANS = [
@@ -57,7 +56,7 @@ export function limitsPage(): string {
   ]);
   const sections = [
     ...groups,
-    `## Retry schedule\n\n${markIf(areDeliveriesPlanned(), 'The delay before each attempt of a webhook delivery.')}\n\n${table(['attempt', 'delay'], delays)}`,
+    `## Retry schedule\n\nThe delay before each attempt of a webhook delivery.\n\n${table(['attempt', 'delay'], delays)}`,
     `## Service levels\n\nWhat the service aims at; availability is 99.9 %.\n\n${table(['figure', 'P95', 'P99'], levels)}`,
   ];
   return page(

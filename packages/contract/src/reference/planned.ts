@@ -28,17 +28,12 @@ export function isGroupPlanned(title: keyof typeof OPERATION_GROUPS): boolean {
   return operations.every(({ planned }) => planned === true);
 }
 
-export function areDeliveriesPlanned(): boolean {
-  return operationNamed('deliveries.list').planned === true;
-}
-
 /** Rates are limited from the version on that lets an operator replenish them. */
 export function areRatesPlanned(): boolean {
   return operationNamed('rateLimits.replenish').planned === true;
 }
 
 export function isErrorPlanned(code: ErrorCode): boolean {
-  if (code === 'RATE_LIMITED') return areRatesPlanned();
   const isRouting = (ROUTING_ERRORS as readonly ErrorCode[]).includes(code);
   return !isRouting && !SERVED_OPERATIONS.some((each) => errorsOf(each).includes(code));
 }

@@ -9,7 +9,7 @@ import { ErrorBody } from '../schemas/error.ts';
 import { PageLinks, Pagination } from '../schemas/list.ts';
 import { Notification, NotificationHeaders } from '../schemas/notification.ts';
 import { code, page, rulesText, table, typeText } from './markdown.ts';
-import { areDeliveriesPlanned, markIf, SERVED_OPERATIONS } from './planned.ts';
+import { markIf, SERVED_OPERATIONS } from './planned.ts';
 
 /** Every schema that is sent or answered, apart from the inputs themselves, which the page of operations has. */
 export function publicSchemas(): TSchema[] {
@@ -17,8 +17,7 @@ export function publicSchemas(): TSchema[] {
 }
 
 function servedSchemas(): TSchema[] {
-  const notifications = areDeliveriesPlanned() ? [] : [Notification, NotificationHeaders];
-  return [...schemasOf(SERVED_OPERATIONS), ...notifications];
+  return [...schemasOf(SERVED_OPERATIONS), Notification, NotificationHeaders];
 }
 
 function schemasOf(operations: readonly Operation[]): TSchema[] {

@@ -70,7 +70,13 @@ test('health is answered in both versions, without a version, and at the root', 
     assertStandardHeaders(seen, path);
   }
   const { body } = await ask(plain, '/api/v1/health');
-  assert.deepEqual(Object.keys(body['entries'] as object), ['lifecycle', 'storage', 'log', 'views']);
+  assert.deepEqual(Object.keys(body['entries'] as object), [
+    'lifecycle',
+    'storage',
+    'log',
+    'views',
+    'webhooks',
+  ]);
 });
 
 test('ready and health are 503 with a report while the data directory is gone; live stays 200', async () => {
