@@ -280,6 +280,26 @@ describe('a peer that', () => {
   });
 });
 
+it('many peers of all kinds at the same time leave nothing behind, and hold up no sound one', async () => {
+  const consumers = await Promise.all(
+    [...IN_TIME, ...TOO_LATE].map(([, script]) => ScriptedConsumer.start(script)),
+  );
+  await using sound = await ScriptedConsumer.start(scripts.accepts);
+  using http = clientFor();
+  const bad = consumers.flatMap(({ url }) =>
+    Array.from({ length: 10 }, () =>
+      outcomeOf(http.send({ url, method: 'POST', body: BODY, answerBytesMax: 1000, timeoutMs: TIMEOUT_MS })),
+    ),
+  );
+  for (let i = 0; i < 50; i++) {
+    assert.equal((await http.send({ url: sound.url, answerBytesMax: 1000, timeoutMs: 60_000 })).status, 200);
+  }
+  assert.equal(sound.connections, 1);
+  for (const outcome of await Promise.all(bad)) assert.ok(outcome instanceof OutboundError);
+  await until(() => consumers.every((each) => each.open() === 0));
+  for (const each of consumers) await each[Symbol.asyncDispose]();
+});
+
 describe('over TLS, a peer that', () => {
   const server = authority.issue({ hosts: ['consumer.example', '127.0.0.1'] });
   const tls = ({ certificate, key }: typeof server, more: TlsOptions = {}) => ({
