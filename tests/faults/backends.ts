@@ -20,6 +20,8 @@ export interface Backend extends AsyncDisposable {
   readonly readLog: () => Promise<Map<string, EventInLog[]>>;
   /** Until nothing is under way any more that a killed service has asked for. */
   untilAlone?(): Promise<void>;
+  /** As if the time had passed for which a killed service holds its jobs. */
+  endLeases?(): Promise<void>;
   /** Throws away what is made from the log; the service must not run. */
   forgetViews(): Promise<void>;
   /** Takes one event out of what is made from the log; the service must not run. */
@@ -47,6 +49,8 @@ async function openSqlite(): Promise<Backend> {
 const UNDER_WAY = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
   AND state <> 'idle'`;
 
+const HAS_JOBS = "SELECT 1 FROM pg_tables WHERE schemaname = 'tallystick' AND tablename = 'jobs'";
+
 async function openPostgres(): Promise<Backend> {
   await using parts = new AsyncDisposableStack();
   const folder = parts.use(temporaryFolder());
@@ -67,6 +71,9 @@ async function openPostgres(): Promise<Backend> {
     start: { dataDirectory: join(folder.path, 'data'), env: { ...PLAIN, Storage__Url: url } },
     readLog: () => readPostgresLog(url),
     untilAlone: () => until(async () => (await run(UNDER_WAY)).length === 0),
+    async endLeases() {
+      if ((await run(HAS_JOBS)).length > 0) await run("UPDATE jobs SET wake_ms = 0 WHERE state = 'Held'");
+    },
     async forgetViews() {
       await run('TRUNCATE index_manifests, index_blocks');
     },

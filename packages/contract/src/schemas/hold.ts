@@ -148,7 +148,7 @@ export const Erasure = object('Erasure', 'An erasure, under way or done. It name
   correlationId: optional(
     doc(
       CorrelationId,
-      'What all notices of the erasure bear: that of the request, if it is a UUID; of a tenant, if no other erasure has it.',
+      'What all notices of the erasure bear: that of the request, if it is a UUID and no other erasure has it.',
     ),
   ),
   failureReason: optional(Type.String()),

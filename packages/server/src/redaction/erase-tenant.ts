@@ -211,7 +211,8 @@ async function countsOf(
     if (payload.cause === 'KeyDestroyed' && of === record.correlationId) erased += payload.count;
   }
   const matched = record.counts?.matched ?? erased + held + older;
-  return { counts: { matched, erased, held, firstHeld: firstHeld ?? null, end }, isOlder: older > 0 };
+  const counts = { matched, erased, settled: erased, held, firstHeld: firstHeld ?? null, end };
+  return { counts, isOlder: older > 0 };
 }
 
 interface NoticeText {

@@ -132,6 +132,28 @@ test('an erasure of a tenant counts nothing of another one whose request bore th
   assert.ok(counts[0]! >= 1 && counts[1]! >= 1, String(counts));
 });
 
+test('erasures that are asked for under one correlation id, even at once, are told apart by their own', async (t) => {
+  const { ask, sent } = await startRedacting(t);
+  const people = ['u-10', 'u-11', 'u-12', 'u-13'];
+  for (const userId of people) await sent({ actor: { actorType: 'User', userId } });
+  const headers = { 'X-Correlation-Id': HEADER };
+  const made = await Promise.all(
+    people.map((userId) => ask('POST', '/erasures', { subject: { userId }, reason: 'x' }, headers)),
+  );
+  const ids = made.map(({ body }) => body.correlationId);
+  assert.deepEqual([new Set(ids).size, ids.filter((id) => id === HEADER).length], [4, 1]);
+  for (const { body, status } of made) {
+    assert.equal(status, 202);
+    const path = `/erasures/${body.erasureId}`;
+    await until(async () => (await ask('GET', path)).body.status === 'Completed');
+    const shown = (await ask('GET', path)).body;
+    assert.deepEqual(
+      [shown.matchedEvents, shown.erasedEvents, shown.correlationId],
+      [1, 1, body.correlationId],
+    );
+  }
+});
+
 test('only the named fields go, and a subject or a field that is none is refused', async (t) => {
   const { ask, sent } = await startRedacting(t);
   const one = await sent({ actor: { actorType: 'User', userId: PERSON }, payload: { iban: 'x', amount: 1 } });

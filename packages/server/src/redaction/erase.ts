@@ -71,15 +71,11 @@ async function request(
       details: faults,
     });
   const known = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
+  const erasure = newErasure(call, known, wanted, parts);
   const { requestId } = call.correlation;
-  const correlationId = await correlationOf(call, known, wanted, parts);
-  const erasure = newErasure(call, known, { ...wanted, correlationId }, parts);
-  const { erasureId } = erasure;
-  const told = { tenant: known.tenantId, erasureId, reason, requestId, caller: erasure.requested.name };
+  const { erasureId, requested } = erasure;
+  const told = { tenant: known.tenantId, erasureId, reason, requestId, caller: requested.name };
   parts.telemetry.info('an erasure is asked for', told);
-  const body = known.fourEyes
-    ? ({ operationId: erasureId as string, status: 'AwaitingConfirmation' } as const)
-    : showErasure(erasure, call);
   const nowMs = idempotencyNowMs(parts);
   const job: ErasureBody =
     subject === undefined
@@ -89,31 +85,44 @@ async function request(
   if (subject === undefined) await parts.keys.close(known.tenantId);
   const isUnderNewKey = subject === undefined && !known.fourEyes;
   const tenant = isUnderNewKey ? await parts.tenants.withNewFingerprints(known) : known;
+  const asked = { erasure, tenant, job, nowMs };
+  const body =
+    (await commit(call, asked, parts)) ??
+    (await commit(call, { ...asked, erasure: { ...erasure, correlationId: parts.uuid() } }, parts));
+  if (body === undefined) throw new Error('a new UUID is that of another erasure');
+  parts.wake();
+  return { kind: 'Accepted', ...answered(body) };
+}
+
+/** What is committed of a request. */
+interface Requested {
+  readonly erasure: ErasureRecord;
+  readonly tenant: TenantRecord;
+  readonly job: ErasureBody;
+  readonly nowMs: number;
+}
+
+/** Undefined, and nothing is done, where another erasure has its correlation id: by that, its notices are counted. */
+async function commit(call: Call, requested: Requested, parts: Pick<EraseParts, 'change'>) {
+  const { erasure, tenant, job, nowMs } = requested;
+  const { erasureId, correlationId, state } = erasure;
+  const body =
+    state === 'AwaitingConfirmation'
+      ? ({ operationId: erasureId as string, status: state } as const)
+      : showErasure(erasure, call);
+  const { requestId } = call.correlation;
   const result = recordsOf(
     await parts.change({
-      owner: tenant.tenantId,
+      owner: erasure.tenantId,
       writes: [erasureWrite(erasure, { action: 'Request.Erasure', act: 'ErasureRequested', requestId })],
       correlationId,
       once: onceOf(call, tenant, nowMs, UNCLASSIFIED, JSON.stringify(body)),
       jobs: [{ jobId: erasureId, kind: 'Erasure', body: JSON.stringify(job) }],
     }),
   );
-  if ('status' in result) throw new Error(`a new erasure was answered ${result.status}`);
-  parts.wake();
-  return { kind: 'Accepted', ...answered(body) };
-}
-
-/** That of the call, if it is a UUID. What an erasure of a tenant has erased is counted by it, so that no two of those have the same. */
-async function correlationOf(
-  { correlation: { correlationId } }: Call,
-  { tenantId }: TenantRecord,
-  { subject }: ErasureRequest,
-  { erasures, uuid }: Pick<EraseParts, 'erasures' | 'uuid'>,
-): Promise<string> {
-  if (!isUuid(correlationId)) return uuid();
-  if (subject !== undefined) return correlationId;
-  const others = await erasures.all(tenantId);
-  return others.some((other) => other.correlationId === correlationId) ? uuid() : correlationId;
+  if (!('status' in result)) return body;
+  if (result.status === 'NameTaken') return undefined;
+  throw new Error(`a new erasure was answered ${result.status}`);
 }
 
 /** An erasure that waits for another caller is found under the id of its operation. */
@@ -122,10 +131,10 @@ function answered(body: Answer<'erasures.create'>['body']) {
 }
 
 function newErasure(
-  { caller }: Call,
+  { caller, correlation: { correlationId } }: Call,
   { tenantId, fourEyes }: TenantRecord,
-  { subject, fields, correlationId }: ErasureRequest & Pick<ErasureRecord, 'correlationId'>,
-  { clock, nextId }: Pick<EraseParts, 'clock' | 'nextId'>,
+  { subject, fields }: ErasureRequest,
+  { clock, nextId, uuid }: Pick<EraseParts, 'clock' | 'nextId' | 'uuid'>,
 ): ErasureRecord {
   const { name, identity } = caller!;
   return {
@@ -136,7 +145,7 @@ function newErasure(
     requested: { name, identity, atMs: clock.now() },
     confirmed: undefined,
     noticeId: nextId(),
-    correlationId,
+    correlationId: isUuid(correlationId) ? correlationId : uuid(),
     isOfAll: subject === undefined,
     fields,
     counts: undefined,

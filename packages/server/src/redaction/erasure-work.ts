@@ -2,16 +2,11 @@
 // commit, and lose their fields once a checkpoint covers it. Those that a hold keeps are counted and left; the job looks
 // again until none is left. How it ended is a record with a notice, so that it can be proven.
 
-import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
-import { decodeEntry, isNotice, parseJson } from '@tallystick/evidence';
-import type { TenantRecord } from '../access/tenants.ts';
-import { readFacts } from '../events/show.ts';
+import { CLASSIFICATIONS } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import { erasePortion, type Portion } from './erase-portion.ts';
 import { eraseTenant, type EraseTenantParts, type TenantScope } from './erase-tenant.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
-import { wait } from '../runtime/clock.ts';
-import { Deadline } from '../runtime/deadline.ts';
-import { pausesBy } from '../runtime/pause.ts';
-import type { StoredContent, StoredEvent } from '../streams/log.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import {
@@ -21,10 +16,10 @@ import {
   type ErasureRecord,
   erasureWrite,
 } from './erasure.ts';
-import { deleteNoted, leaveNoTraces, redactionJob } from './finish-redactions.ts';
-import { redactableField, unitsOfFields } from './named-units.ts';
-import { isHeld, type RedactParts, redactionNotice } from './redact.ts';
-import { type SubjectHashes, subjectJudge } from './subject.ts';
+import { leaveNoTraces } from './finish-redactions.ts';
+import { redactableField } from './named-units.ts';
+import type { RedactParts } from './redact.ts';
+import type { SubjectHashes } from './subject.ts';
 
 export type ErasureBody =
   | { readonly subject: SubjectHashes }
@@ -57,9 +52,6 @@ const READ_BYTES_MAX = 4 * 1024 * 1024;
 const FORGOTTEN_EVERY = 10_000;
 const CONFIRMED_EVERY_MS = 2000;
 const HELD_EVERY_MS = 60_000;
-const LOOK_AGAIN_MS = 50;
-/** A tenant that changes its holds without end takes the turn of no other. */
-const PORTION_ATTEMPTS_MAX = 20;
 /** Of erasures that wait for holds. One that is forgotten goes through the log once more. */
 const HELD_KEPT_MAX = 10_000;
 const ATTEMPTS_MAX = 1_000_000;
@@ -126,7 +118,9 @@ async function erase(
   });
   const head = await parts.trees.forTenant(tenant).head();
   const { firstIndex } = head!;
-  let walk = await walkOf(job, record, parts);
+  const requestIndex = await noticeIndexOf(record, parts);
+  const erasing = { tenant, subject, fields, correlationId, requestIndex, firstIndex };
+  let walk = walkOf(job, record, requestIndex);
   const isFirst = record.counts === undefined;
   const erasedBefore = walk.counts.erased;
   let forgetAt = erasedBefore + FORGOTTEN_EVERY;
@@ -136,25 +130,10 @@ async function erase(
     const way = { bytesMax: READ_BYTES_MAX };
     const events = await parts.log.forTenant(tenant).events(walk.next, walk.counts.end, READ_AT_ONCE, way);
     if (events.length === 0) break;
-    const portion = await erasePortion(
-      events,
-      { tenant, subject, fields, correlationId, firstIndex },
-      signal,
-      parts,
-    );
-    const { matched, erased, held } = walk.counts;
+    const portion = await erasePortion(events, erasing, signal, parts);
     isOlder ||= portion.isOlder;
-    walk = {
-      version: record.version,
-      next: events.at(-1)!.index + 1,
-      counts: {
-        ...walk.counts,
-        matched: isFirst ? matched + portion.matched : matched,
-        erased: erased + portion.erased,
-        held: held + portion.held,
-        firstHeld: walk.counts.firstHeld ?? portion.firstHeld ?? null,
-      },
-    };
+    const next = events.at(-1)!.index + 1;
+    walk = { version: record.version, next, counts: withPortion(walk.counts, portion, isFirst) };
     progress(JSON.stringify(walk));
     if (walk.counts.erased < forgetAt) continue;
     await parts.index.forTenant(tenant).forget();
@@ -165,123 +144,40 @@ async function erase(
 }
 
 /** From where it was, or from the beginning; later walks begin at the first event that was held. */
-async function walkOf(job: Job, record: ErasureRecord, { log }: ErasureWorkParts): Promise<Walk> {
-  const { version, counts, noticeId } = record;
+function walkOf(job: Job, { version, counts }: ErasureRecord, requestIndex: number): Walk {
   const saved = job.progress === undefined ? undefined : (parseJson(job.progress) as Walk);
   // Of this job: the one that looks again after a wait is another.
   if (saved?.version === version) return saved;
   if (counts !== undefined) {
     const next = counts.firstHeld ?? counts.end;
-    return { version, next, counts: { ...counts, held: 0, firstHeld: null } };
+    // What was erased behind that is counted again.
+    return { version, next, counts: { ...counts, erased: counts.settled, held: 0, firstHeld: null } };
   }
+  const none = { matched: 0, erased: 0, settled: 0, held: 0, firstHeld: null };
   // Nothing behind the notice of the request is looked at.
-  const notice = await log.forTenant(job.tenant).event(noticeId, CLASSIFICATIONS);
-  if (notice === undefined) throw new Error(`there is no notice ${noticeId} of ${job.tenant}`);
-  const none = { matched: 0, erased: 0, held: 0, firstHeld: null };
-  return { version, next: 0, counts: { ...none, end: notice.index } };
+  return { version, next: 0, counts: { ...none, end: requestIndex } };
 }
 
-interface Erasing {
-  readonly tenant: TenantId;
-  readonly subject: SubjectHashes;
-  readonly fields: Parameters<typeof unitsOfFields>[0];
-  readonly correlationId: string;
-  /** Of the current log: nothing can be said of the ones before it. */
-  readonly firstIndex: number;
+function withPortion(counts: ErasureCounts, { held, ...portion }: Portion, isFirst: boolean): ErasureCounts {
+  const firstHeld = counts.firstHeld ?? portion.firstHeld ?? null;
+  const settled = portion.erased.filter((index) => firstHeld === null || index < firstHeld);
+  return {
+    ...counts,
+    matched: isFirst ? counts.matched + portion.matched : counts.matched,
+    erased: counts.erased + portion.erased.length,
+    settled: counts.settled + settled.length,
+    held: counts.held + held,
+    firstHeld,
+  };
 }
 
-interface Portion {
-  readonly matched: number;
-  readonly erased: number;
-  readonly held: number;
-  readonly firstHeld: number | undefined;
-  readonly isOlder: boolean;
-}
-
-type Present = StoredEvent & { readonly content: StoredContent };
-
-interface Wanted {
-  readonly event: Present;
-  readonly tags: string[];
-}
-
-async function erasePortion(
-  events: readonly StoredEvent[],
-  { tenant, subject, fields, correlationId, firstIndex }: Erasing,
-  signal: AbortSignal,
-  parts: ErasureWorkParts,
-): Promise<Portion> {
-  const pause = pausesBy(parts.clock);
-  for (let attempt = 1; attempt <= PORTION_ATTEMPTS_MAX; attempt++) {
-    const tenantRecord = (await parts.tenants.find(tenant))!;
-    const isOfSubject = subjectJudge(subject);
-    const matching: Present[] = [];
-    const held: Present[] = [];
-    const wanted: Wanted[] = [];
-    let isOlder = false;
-    for (const event of events) {
-      await pause();
-      if (!isMatching(event, isOfSubject)) continue;
-      matching.push(event);
-      if (event.index < firstIndex) isOlder = true;
-      else if (isHeld(tenantRecord, event)) held.push(event);
-      else {
-        const tags = [...unitsOfFields(fields, event.content.texts)];
-        if (tags.length > 0) wanted.push({ event, tags });
-      }
-    }
-    const isDone = await commitPortion(wanted, { tenant, tenantRecord, correlationId }, signal, parts);
-    if (isDone)
-      return {
-        matched: matching.length,
-        erased: wanted.length,
-        held: held.length,
-        firstHeld: held[0]?.index,
-        isOlder,
-      };
-    // Holds have changed since.
-    await wait(parts.clock, LOOK_AGAIN_MS, signal);
-  }
-  throw new Error(`the holds of ${tenant} are being changed`);
-}
-
-function isMatching(event: StoredEvent, isOfSubject: ReturnType<typeof subjectJudge>): event is Present {
-  const { content, classification, entry } = event;
-  if (content === undefined || !('texts' in content) || isNotice(decodeEntry(entry).kind)) return false;
-  const facts = readFacts(content.texts, classification);
-  return !('fault' in facts) && isOfSubject(facts);
-}
-
-/** False, and nothing is done, where holds have changed. */
-async function commitPortion(
-  wanted: readonly Wanted[],
-  given: { readonly tenant: TenantId; readonly tenantRecord: TenantRecord; readonly correlationId: string },
-  signal: AbortSignal,
-  parts: ErasureWorkParts,
-): Promise<boolean> {
-  if (wanted.length === 0) return true;
-  const { tenant, tenantRecord, correlationId } = given;
-  const named = wanted.map(({ event, tags }) => {
-    const { index: leafIndex, eventId } = decodeEntry(event.entry);
-    return { leafIndex, eventId, tags, cause: 'Erasure' as const };
-  });
-  const drafts = named.map((payload) => redactionNotice(payload, correlationId, parts));
-  const jobs = [
-    redactionJob(
-      parts.nextId(),
-      drafts.map(({ eventId }) => eventId),
-    ),
-  ];
-  const { holdsAsOf } = tenantRecord;
-  const result = await parts.sequencer.append({ tenant, drafts, atomic: true, jobs, holdsAsOf });
-  if (result.status === 'HoldsChanged') return false;
-  if (result.status !== 'Done') throw new Error(`an erasure was answered ${result.status}`);
-  const noticeIndexes = result.outcomes.flatMap((outcome) => ('index' in outcome ? [outcome.index] : []));
-  const deadline = new Deadline();
-  signal.addEventListener('abort', () => deadline.pass(new Error('the job is stopped')), { once: true });
-  const eventIds = named.map(({ eventId }) => eventId);
-  await deleteNoted({ tenant, noticeIndexes, eventIds }, deadline, parts);
-  return true;
+async function noticeIndexOf(
+  { tenantId, noticeId }: ErasureRecord,
+  { log }: Pick<ErasureWorkParts, 'log'>,
+): Promise<number> {
+  const notice = await log.forTenant(tenantId).event(noticeId, CLASSIFICATIONS);
+  if (notice === undefined) throw new Error(`there is no notice ${noticeId} of ${tenantId}`);
+  return notice.index;
 }
 
 /** Says in the log how it stands; whether it is over. */

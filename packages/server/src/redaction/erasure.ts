@@ -25,6 +25,8 @@ export interface Party {
 export interface ErasureCounts {
   readonly matched: number;
   readonly erased: number;
+  /** Of those, the ones before the first event that a hold keeps: later walks begin there. */
+  readonly settled: number;
   readonly held: number;
   /** In the tenant's sequence: the first event that a hold keeps, and the end of what is looked through. */
   readonly firstHeld: number | null;
@@ -67,7 +69,11 @@ export const CONFIRMED_WITHIN_MS = 7 * 86_400_000;
 
 /** Of a genuine record. */
 export function erasureIn({ owner, id, version, body }: StoredRecord): ErasureRecord {
-  const { counts, ...read } = parseJson(body) as Omit<ErasureRecord, 'erasureId' | 'tenantId' | 'version'>;
+  const {
+    counts,
+    uniqueName: _,
+    ...read
+  } = parseJson(body) as Omit<ErasureRecord, 'erasureId' | 'tenantId' | 'version'> & { uniqueName: string };
   return { ...read, counts, erasureId: id, tenantId: owner, version };
 }
 
@@ -76,7 +82,9 @@ export function erasureWrite(
   erasure: ErasureRecord,
   { action, act, requestId, count = 1 }: ErasureNotice,
 ): RecordWrite {
-  const { tenantId: _, erasureId: id, version, ...content } = erasure;
+  const { tenantId: _, erasureId: id, version, ...rest } = erasure;
+  // Notices are counted by it.
+  const content = { ...rest, uniqueName: rest.correlationId };
   const resource = { resourceType: 'Erasure', resourceId: id };
   const payload = { act, requestId, subjectIds: [id], count };
   const notice = { kind: KINDS.administration, action, resource, payload };

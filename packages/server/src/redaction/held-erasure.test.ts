@@ -11,14 +11,15 @@ const JOB = {
   tenant: TENANT,
   jobId: '01KE0000000000000000000042',
   kind: 'Erasure',
-  body: JSON.stringify({ subject: { userId: 'x' }, correlationId: 'c' }),
+  body: JSON.stringify({ subject: { key: '', userId: 'x' } }),
 } as Job;
 const RECORD = {
   erasureId: JOB.jobId,
   tenantId: TENANT,
   version: 2,
   state: 'Processing',
-  counts: { matched: 1, erased: 0, held: 1, firstHeld: 0, end: 10 },
+  correlationId: '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
+  counts: { matched: 1, erased: 0, settled: 0, held: 1, firstHeld: 0, end: 10 },
 } as unknown as ErasureRecord;
 
 test('a log is not read again while the same holds keep the events', async () => {
@@ -27,7 +28,7 @@ test('a log is not read again while the same holds keep the events', async () =>
     erasures: { find: async () => RECORD },
     tenants: { find: async () => ({ holdsAsOf, isAltered }) },
     trees: { forTenant: () => ({ head: async () => ({ firstIndex: 0 }) }) },
-    log: { forTenant: () => ({ events: async () => (reads++, []) }) },
+    log: { forTenant: () => ({ events: async () => (reads++, []), event: async () => ({ index: 10 }) }) },
     index: { forTenant: () => ({ forget: async () => void forgotten++ }) },
     removal: { eraseTraces: async () => void forgotten++ },
     change: async () => ({ status: 'Done', records: [] }),

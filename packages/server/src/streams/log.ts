@@ -236,6 +236,8 @@ export interface StoredContent {
    * such a notice on, no reader sees the value, even while it still exists. Undefined: there are none.
    */
   readonly deletedPaths?: readonly string[];
+  /** The indexes of these notices in the tenant's sequence: of each unit, the first that says so. */
+  readonly deletedUnder?: readonly number[];
   readonly expiresAtMs: number | undefined;
   /** What has decided classification and retention; undefined: the tenant's settings. */
   readonly decidedBy: string | undefined;

@@ -7,7 +7,7 @@ import { blobOf, blobOrNone, numberOf, numberOrNone, readOr, textIn, textOrNone 
 import { deletedIn, unitColumnsIn } from './punctured.ts';
 import { purgedIn, withoutRemoved } from './removed-rows.ts';
 import { SealedRows } from '../sealing/sealed-rows.ts';
-import { hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
+import { deletedTagsIn, hasContent, indexIn, StoredContents, textsIn } from './stored-content.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -81,5 +81,6 @@ function contentIn(row: Row): StoredContent {
   };
   if (row['closed'] === null) return content;
   const deleted = deletedIn(unitColumnsIn(row).closed).flat();
-  return { ...content, deletedPaths: deleted.map(({ path }) => path) };
+  const deletedUnder = [...new Set(deletedTagsIn(row)?.values())];
+  return { ...content, deletedPaths: deleted.map(({ path }) => path), deletedUnder };
 }
