@@ -13,7 +13,7 @@ import { withAttempt } from './attempts.ts';
 import type { Contents } from './contents.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
 import { failed, failedForGood, laneOf, noteOf } from './lane-circuits.ts';
-import { type Pace, WINDOW_MAX, WINDOW_MIN } from './pace.ts';
+import { type Pace, TURN_MS_MAX, WINDOW_MAX, WINDOW_MIN } from './pace.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 import type { Sender, Sent } from './sender.ts';
 import type { SubscriptionRecord } from './subscription.ts';
@@ -39,8 +39,6 @@ const AT_ONCE = 512;
 const PER_TENANT = 256;
 /** Longer than an attempt may take, with the wait for its turn. */
 export const DELIVERY_LEASE_MS = 90_000;
-/** A turn that is further away is waited for in the queue. */
-const TURN_MS_MAX = 1000;
 const GONE = 410;
 const CLIENT_ERROR_MIN = 400;
 const SERVER_ERROR_MIN = 500;
@@ -69,6 +67,7 @@ async function deliver(job: Job, signal: AbortSignal, parts: DelivererParts): Pr
   if (subscription === undefined) return { status: 'Done' };
   if (!subscription.isActive) return { status: 'PutOff', lanes: [pausedLane(subscription)] };
   const turnMs = pace.turnMs(tenant, lane, originOf(subscription.url));
+  // It is waited for in the queue.
   if (turnMs > TURN_MS_MAX) return putOff(subscription, turnMs);
   let isGood = false;
   pace.begin(tenant, lane);

@@ -8,6 +8,8 @@ import type { LaneLimit } from '../work/lanes.ts';
 
 export const WINDOW_MIN = 2;
 export const WINDOW_MAX = 20;
+/** A turn that is further away is not taken: so those who come back for theirs do not find it behind turns that nobody used. */
+export const TURN_MS_MAX = 1000;
 /** Timers are late by some of this, and what they lose is caught up with. */
 const LATE_NS = 20e6;
 const IDLE_NS = 60e9;
@@ -37,15 +39,16 @@ export class Pace {
     this.#parts = parts;
   }
 
-  /** How long this delivery must wait for its turn, in milliseconds. The turn is taken with this, whether it is used or not. */
+  /** How long this delivery must wait for its turn, in milliseconds. Up to `TURN_MS_MAX` the turn is taken with this, whether it is used or not. */
   turnMs(tenant: TenantId, lane: string, origin: string): number {
     const nowNs = this.#parts.clock.monotonicNs();
     const stepNs = (1e9 * Math.max(1, this.#parts.nodes())) / LIMITS.deliveriesPerSecondMax;
     const keys = [`${tenant}\nlane ${lane}`, `${tenant}\norigin ${origin}`];
     const atNs = Math.max(nowNs - LATE_NS, ...keys.map((key) => this.#nextNs.get(key) ?? 0));
     if (this.#nextNs.size > KEPT_MAX) this.#forget(nowNs);
-    for (const key of keys) this.#nextNs.set(key, atNs + stepNs);
-    return Math.max(0, (atNs - nowNs) / 1e6);
+    const turnMs = Math.max(0, (atNs - nowNs) / 1e6);
+    if (turnMs <= TURN_MS_MAX) for (const key of keys) this.#nextNs.set(key, atNs + stepNs);
+    return turnMs;
   }
 
   begin(tenant: TenantId, lane: string): void {
@@ -57,6 +60,7 @@ export class Pace {
   end(tenant: TenantId, lane: string, isGood: boolean): void {
     const state = this.#stateOf(tenant, lane);
     state.underWay--;
+    state.usedNs = this.#parts.clock.monotonicNs();
     state.window = isGood ? Math.min(WINDOW_MAX, state.window + 1) : 1;
   }
 
