@@ -1,19 +1,21 @@
 // What a notification tells, read when it is sent, as the subscription may see it then. An event that is gone, or that it may not see
 // any more, is not sent.
 
-import type { ThresholdCrossing, TenantId } from '@tallystick/contract';
+import type { AuditEvent, TenantId, ThresholdCrossing } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
+import type { Caller } from '../access/caller.ts';
 import type { Tenants } from '../access/tenants.ts';
 import { noteSecretsTold, showViolation, violationSeen } from '../alerts/seen-violation.ts';
 import type { ViolationStore } from '../alerts/violations.ts';
 import type { Call, Correlation } from '../call.ts';
 import { noteSecretsRead, type ReadNoticeParts } from '../events/secret-read.ts';
 import { judgesOf, type Published, showEvent } from '../events/show.ts';
-import { instant } from '../runtime/clock.ts';
+import type { Sight } from '../policies/sight.ts';
+import { type Clock, instant } from '../runtime/clock.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { readWritten } from '../written-json.ts';
 import type { Content } from './sender.ts';
-import { readerOf, type SubscriptionRecord } from './subscription.ts';
+import { readerOf, sharedReaderOf, type SubscriptionRecord } from './subscription.ts';
 import type { Source } from './task.ts';
 
 export interface ContentParts extends ReadNoticeParts {
@@ -23,16 +25,26 @@ export interface ContentParts extends ReadNoticeParts {
   readonly publishedOf: (call: Pick<Call, 'tenant'>, index: number) => Promise<Published>;
 }
 
-type ReaderCall = Pick<Call, 'caller' | 'tenant' | 'tenantRecord' | 'correlation'>;
+interface Readers {
+  /** Named where it is noted who has read. */
+  readonly caller: Caller;
+  readonly shared: Caller;
+}
+
+type ReaderCall = Pick<Call, 'tenant' | 'tenantRecord' | 'correlation'> & Readers;
 
 export class Contents {
   readonly #parts: ContentParts;
-  readonly #readers = new WeakMap<SubscriptionRecord, NonNullable<Call['caller']>>();
-  /** Of events that are being read: many subscriptions are told of one event at the same time. */
-  readonly #reading = new Map<string, Promise<StoredEvent | undefined>>();
+  readonly #readers = new WeakMap<SubscriptionRecord, Readers>();
+  /** Many subscriptions are told of one event at the same time: it is read, and written as text, once for all of them. */
+  readonly #events: Shared<StoredEvent | undefined>;
+  readonly #published: Shared<Published>;
+  #texts = new WeakMap<StoredEvent, WeakMap<Sight, ShownText>>();
 
   constructor(parts: ContentParts) {
     this.#parts = parts;
+    this.#events = new Shared(parts.clock);
+    this.#published = new Shared(parts.clock);
   }
 
   /** Undefined: there is nothing to be told. `requestId`: names the reading in the log. */
@@ -51,48 +63,55 @@ export class Contents {
 
   async #callOf(subscription: SubscriptionRecord, requestId: string): Promise<ReaderCall> {
     const { tenantId: tenant } = subscription;
-    let caller = this.#readers.get(subscription);
-    if (caller === undefined) this.#readers.set(subscription, (caller = readerOf(subscription)));
+    let readers = this.#readers.get(subscription);
+    if (readers === undefined) {
+      readers = { caller: readerOf(subscription), shared: sharedReaderOf(subscription) };
+      this.#readers.set(subscription, readers);
+    }
     const correlation: Correlation = {
       correlationId: requestId,
       correlationIsGiven: false,
       traceId: '',
       requestId,
     };
-    return { caller, tenant, tenantRecord: await this.#parts.tenants.find(tenant), correlation };
+    return { ...readers, tenant, tenantRecord: await this.#parts.tenants.find(tenant), correlation };
   }
 
   async #event(index: number, call: ReaderCall, tenant: TenantId): Promise<Content | undefined> {
+    const { log, publishedOf } = this.#parts;
     const [stored, published] = await Promise.all([
-      this.#read(tenant, index),
-      this.#parts.publishedOf({ tenant }, index),
+      this.#events.get(`${index} ${tenant}`, async () => {
+        const [found] = await log.forTenant(tenant).events(index, index + 1, 1);
+        return found;
+      }),
+      this.#published.get(tenant, () => publishedOf({ tenant }, index)),
     ]);
+    const current = published.firstIndex <= index ? published : await publishedOf({ tenant }, index);
     if (stored === undefined) return undefined;
-    const shown = showEvent(tenant, stored, judgesOf(call), published);
-    if (!('event' in shown)) return undefined;
-    const { event } = shown;
-    await noteSecretsRead(call, [event], this.#parts);
-    const { context, payload } = event;
-    const read = {
-      ...event,
-      ...(context !== undefined && { context: readWritten(context) }),
-      ...(payload !== undefined && { payload: readWritten(payload) }),
-    };
-    return { event: canonicalJson(read) };
+    const shown = this.#shownText(tenant, stored, call, current);
+    if (shown === undefined) return undefined;
+    await noteSecretsRead(call, [shown], this.#parts);
+    return { event: shown.text };
   }
 
-  #read(tenant: TenantId, index: number): Promise<StoredEvent | undefined> {
-    const key = `${index} ${tenant}`;
-    let reading = this.#reading.get(key);
-    if (reading === undefined) {
-      reading = this.#parts.log
-        .forTenant(tenant)
-        .events(index, index + 1, 1)
-        .then(([stored]) => stored)
-        .finally(() => this.#reading.delete(key));
-      this.#reading.set(key, reading);
-    }
-    return reading;
+  /** Undefined: the reader does not get it. */
+  #shownText(
+    tenant: TenantId,
+    stored: StoredEvent,
+    call: ReaderCall,
+    published: Published,
+  ): ShownText | undefined {
+    const judges = judgesOf({ ...call, caller: call.shared });
+    let texts = this.#texts.get(stored);
+    if (texts === undefined) this.#texts.set(stored, (texts = new WeakMap()));
+    const known = texts.get(judges.sight);
+    if (known !== undefined) return known;
+    const shown = showEvent(tenant, stored, judges, published);
+    if (!('event' in shown)) return undefined;
+    const { eventId, classification } = shown.event;
+    const made = { eventId, classification, text: canonicalJson(readOf(shown.event)) };
+    texts.set(judges.sight, made);
+    return made;
   }
 
   async #violation(id: string, call: ReaderCall, tenant: TenantId): Promise<Content | undefined> {
@@ -113,5 +132,41 @@ export class Contents {
       detectedAt: instant(seen.violation.detectedAtMs),
     };
     return { threshold: canonicalJson(crossing) };
+  }
+}
+
+type ShownText = Pick<AuditEvent, 'eventId' | 'classification'> & { readonly text: string };
+
+/** With its content as values. */
+function readOf(event: AuditEvent): AuditEvent {
+  const { context, payload } = event;
+  return {
+    ...event,
+    ...(context !== undefined && { context: readWritten(context) }),
+    ...(payload !== undefined && { payload: readWritten(payload) }),
+  };
+}
+
+/** So long what was read is shared: what is deleted at that moment may be on its way to a consumer already. */
+const SHARED_NS = 20e6;
+const SHARED_MAX = 1000;
+
+class Shared<T> {
+  readonly #clock: Pick<Clock, 'monotonicNs'>;
+  #known = new Map<string, { readonly value: Promise<T>; readonly fromNs: number }>();
+
+  constructor(clock: Pick<Clock, 'monotonicNs'>) {
+    this.#clock = clock;
+  }
+
+  get(key: string, read: () => Promise<T>): Promise<T> {
+    const nowNs = this.#clock.monotonicNs();
+    const known = this.#known.get(key);
+    if (known !== undefined && nowNs - known.fromNs < SHARED_NS) return known.value;
+    if (this.#known.size >= SHARED_MAX) this.#known = new Map();
+    const value = read();
+    this.#known.set(key, { value, fromNs: nowNs });
+    value.catch(() => this.#known.delete(key));
+    return value;
   }
 }

@@ -2,7 +2,7 @@
 // the RFC 8785 form of the body without it. The body is sent in that form, so both are made of one text. Libraries for Standard
 // Webhooks verify the third.
 
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { canonicalJson, toHex } from '@tallystick/evidence';
 
 /** One secret, or two while the older one still counts; the newest first. */
@@ -15,7 +15,7 @@ export function signedBody(texts: Readonly<Record<string, string>>, [secret]: Se
 }
 
 export function signatureOf(text: string | Uint8Array, secret: string): string {
-  return `sha256=${toHex(createHmac('sha256', secret).update(text).digest())}`;
+  return `sha256=${toHex(createHmac('sha256', keysOf(secret).plain).update(text).digest())}`;
 }
 
 /** The headers with signatures, over the body as it is sent. */
@@ -38,15 +38,34 @@ export function signatureHeaders(
 }
 
 function standardSignature(id: string, seconds: string, body: Uint8Array, secret: string): string {
-  return createHmac('sha256', standardKey(secret)).update(`${id}.${seconds}.`).update(body).digest('base64');
+  return createHmac('sha256', keysOf(secret).standard)
+    .update(`${id}.${seconds}.`)
+    .update(body)
+    .digest('base64');
 }
 
 const IN_BASE64 = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 
-/** Its libraries take the part behind `whsec_` for base64. */
-function standardKey(secret: string): Uint8Array {
-  const encoded = IN_BASE64.exec(secret)?.[1];
-  return Buffer.from(encoded ?? secret, encoded === undefined ? 'utf8' : 'base64');
+interface Keys {
+  readonly plain: KeyObject;
+  /** Its libraries take the part behind `whsec_` for base64. */
+  readonly standard: KeyObject;
+}
+
+/** To make a key costs more than to sign with it. */
+const known = new Map<string, Keys>();
+const KEYS_MAX = 2000;
+
+function keysOf(secret: string): Keys {
+  let keys = known.get(secret);
+  if (keys === undefined) {
+    if (known.size >= KEYS_MAX) known.clear();
+    const encoded = IN_BASE64.exec(secret)?.[1];
+    const standard = Buffer.from(encoded ?? secret, encoded === undefined ? 'utf8' : 'base64');
+    keys = { plain: createSecretKey(secret, 'utf8'), standard: createSecretKey(standard) };
+    known.set(secret, keys);
+  }
+  return keys;
 }
 
 /** RFC 8785 orders members by the code units of their names. */

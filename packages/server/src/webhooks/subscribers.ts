@@ -11,7 +11,7 @@ import { areSeen } from '../policies/seen-conditions.ts';
 import { contentSeen, type Sight, sightOf, type Visibility } from '../policies/sight.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import { subscribedTypes } from './event-types.ts';
-import { readerOf, type SubscriptionRecord } from './subscription.ts';
+import { sharedReaderOf, type SubscriptionRecord } from './subscription.ts';
 
 interface Asking {
   readonly subscription: SubscriptionRecord;
@@ -32,7 +32,7 @@ class Matcher {
     const seeing = subscriptions.map((subscription) => ({
       subscription,
       conditions: conditionsOf({ conditions: subscription.filters, ruleId: subscription.subscriptionId }),
-      sight: sightOf({ caller: callerOf(subscription), tenantRecord }),
+      sight: sightOf({ caller: sharedReaderOf(subscription), tenantRecord }),
     }));
     this.#groups = [...Map.groupBy(seeing, ({ sight }) => sight)].map(([sight, asking]) => ({
       sight,
@@ -47,20 +47,6 @@ class Matcher {
     if (facts === undefined) return [];
     return this.#groups.flatMap((group) => matchingIn(group, facts, stored.classification));
   }
-}
-
-/** Those with the same rights see the same, and are one group. */
-const callers = new Map<string, ReturnType<typeof readerOf>>();
-const CALLERS_MAX = 10_000;
-
-function callerOf(subscription: SubscriptionRecord) {
-  const reader = readerOf(subscription);
-  const key = JSON.stringify([reader.tenant, reader.clearance, reader.roles]);
-  const known = callers.get(key);
-  if (known !== undefined) return known;
-  if (callers.size >= CALLERS_MAX) callers.clear();
-  callers.set(key, reader);
-  return reader;
 }
 
 function matchingIn(

@@ -59,6 +59,7 @@ export interface Workers extends AsyncDisposable {
 
 /** An attempt to renew it ends, one way or the other, in half of it. */
 const LEASE_MS = 30_000;
+const ENDED = 'ended';
 /** Jobs that another node has enqueued are found within this time. */
 const PACE_MS = 1000;
 const BACK_OFF_MS = 100;
@@ -200,7 +201,8 @@ class Worker implements AsyncDisposable {
     const ended = new AbortController();
     void this.#stopInTime(running, ended.signal);
     const work = this.#run(job, running).finally(() => {
-      ended.abort();
+      // With a reason of its own no exception is made for it.
+      ended.abort(ENDED);
       this.#running.delete(running);
       this.#underWay.delete(work);
       this.#loop?.wake();
