@@ -1,5 +1,5 @@
 // The project's own vectors: valid ones verify, invalid ones are refused for the reason of their folder, and
-// all of them are what vectors/make.ts makes today.
+// all of them are what is made today.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -20,6 +20,7 @@ import {
   verifyBundle,
   verifyEventProof,
 } from '@tallystick/evidence';
+import { makeDeliveries } from '../vectors/deliveries.ts';
 import { makeVectors } from '../vectors/make.ts';
 import { ROOT } from './source.ts';
 
@@ -110,6 +111,17 @@ describe('all vectors', () => {
       files.filter((path) => /\.[a-z]+$|checkpoint$/.test(path)).sort(),
       [...made.keys()].sort(),
     );
+    for (const [path, text] of made) assert.equal(read(path), text, path);
+  });
+});
+
+describe('the vectors of webhook deliveries', () => {
+  it('are what is made today', () => {
+    const made = makeDeliveries();
+    const there = readdirSync(join(FOLDER, 'webhooks'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => /\.\w+$/.test(path))
+      .map((path) => `webhooks/${path}`);
+    assert.deepEqual(there.toSorted(), [...made.keys()].toSorted());
     for (const [path, text] of made) assert.equal(read(path), text, path);
   });
 });

@@ -1,13 +1,14 @@
-// npm run vectors: writes valid/ and invalid/ anew.
+// npm run vectors: writes valid/, invalid/ and webhooks/ anew.
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { makeDeliveries } from './deliveries.ts';
 import { makeVectors } from './make.ts';
 
-for (const folder of ['valid', 'invalid'])
+for (const folder of ['valid', 'invalid', 'webhooks'])
   rmSync(join(import.meta.dirname, folder), { recursive: true, force: true });
 
-const files = await makeVectors();
+const files = new Map([...(await makeVectors()), ...makeDeliveries()]);
 for (const [path, text] of files) {
   const file = join(import.meta.dirname, path);
   mkdirSync(dirname(file), { recursive: true });
