@@ -73,7 +73,7 @@ export async function createApp(
   const witnessPolicy = await readWitnessPolicy(config);
   const validate = createValidate();
   const meter = createMeter(clock);
-  const waysOut = createWaysOut(config, clock);
+  const waysOut = createWaysOut(config, clock, overrides.resolveConsumer);
   const keyring = keyringOf(config);
   const surroundings = { ...around, config, validate, witnessPolicy, meter, waysOut, keyring };
   const store = createStore(surroundings, overrides.around);

@@ -8,6 +8,7 @@ import type { Config } from '../config/settings.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import type { Validate } from '../gateway/validate.ts';
 import type { Operations } from '../operations.ts';
+import type { Resolve } from '../outbound/http/resolve.ts';
 import type { DrainTimes } from '../protocols/http/drain.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
@@ -45,6 +46,8 @@ export interface Overrides extends Partial<Pick<Surroundings, 'stopping' | 'hasT
   readonly mounts?: (gateway: Gateway) => readonly Mount[];
   readonly drainTimes?: DrainTimes;
   readonly largeBodies?: Pick<LargeBodyParser, 'parse'> & AsyncDisposable;
+  /** Looks up the names of consumers of webhooks. */
+  readonly resolveConsumer?: Resolve;
   /** Stands between the sequencer and the real log, for tests that take a safeguard away. */
   readonly around?: (log: Appender) => Appender;
 }

@@ -13,6 +13,7 @@ import {
 import { createDnsResolve } from '../outbound/http/dns-resolve.ts';
 import { createOutboundHttp } from '../outbound/http/guarded-http.ts';
 import type { OutboundHttp } from '../outbound/http/outbound-http.ts';
+import type { Resolve } from '../outbound/http/resolve.ts';
 import type { Reach } from '../outbound/http/target.ts';
 import type { Clock } from '../runtime/clock.ts';
 
@@ -22,7 +23,11 @@ export interface WaysOut extends Disposable {
   readonly webhooks: OutboundHttp;
 }
 
-export function createWaysOut(config: Pick<Config, 'environment' | 'webhooks'>, clock: Clock): WaysOut {
+export function createWaysOut(
+  config: Pick<Config, 'environment' | 'webhooks'>,
+  clock: Clock,
+  resolveConsumer: Resolve = createDnsResolve({ clock }),
+): WaysOut {
   // Keys decide whose tokens are accepted, so in Production they never come from an unauthenticated peer.
   const plain = config.environment === 'Production' ? noAddress : loopbackOnly;
   const identityProviders = createOutboundHttp({ clock, https: anyAddress, http: plain });
@@ -31,7 +36,7 @@ export function createWaysOut(config: Pick<Config, 'environment' | 'webhooks'>, 
   const webhooks = createOutboundHttp({
     clock,
     ...webhookReach(config.webhooks),
-    resolve: createDnsResolve({ clock }),
+    resolve: resolveConsumer,
     proxy: config.webhooks.proxy?.reveal(),
   });
   return {

@@ -37,7 +37,7 @@ function plannedMs(
 /** In milliseconds from now; undefined for a text that is neither seconds nor a date. */
 export function parseRetryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
   const atMs = Date.parse(text);
   return Number.isNaN(atMs) || !/\bGMT$/.test(text) ? undefined : Math.max(0, atMs - nowMs);
 }
