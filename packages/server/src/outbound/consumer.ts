@@ -1,7 +1,7 @@
 // Posts to the consumers of webhooks over the guarded client.
 
 import type { Consumers, Post, PostResult } from '../webhooks/consumer.ts';
-import { OutboundError, type OutboundTimings } from './http/outbound-error.ts';
+import { OutboundError, type OutboundTimings, peerIsToBlame } from './http/outbound-error.ts';
 import type { OutboundHttp } from './http/outbound-http.ts';
 
 export function consumersOver(http: Pick<OutboundHttp, 'send'>): Consumers {
@@ -15,7 +15,8 @@ async function send(http: Pick<OutboundHttp, 'send'>, post: Post): Promise<PostR
     return { ...timesOf(timings), status, retryAfter: headers['retry-after'], body };
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    return { ...timesOf(error.timings), fault: error.fault, message: error.message };
+    const { fault, message } = error;
+    return { ...timesOf(error.timings), fault, message, isOurs: !peerIsToBlame(fault) };
   }
 }
 

@@ -14,7 +14,6 @@ export interface AskedTunnel {
 
 export interface ForwardProxyOptions {
   readonly tls?: Certificate;
-  /** What it answers instead of tunnelling. */
   readonly refuses?: number;
 }
 
@@ -23,8 +22,11 @@ export class ForwardProxy implements AsyncDisposable {
   readonly #scheme: string;
   readonly #sockets = new Set<Socket>();
   readonly asked: AskedTunnel[] = [];
+  /** What it answers instead of tunnelling. */
+  refuses: number | undefined;
 
   private constructor({ tls, refuses }: ForwardProxyOptions) {
+    this.refuses = refuses;
     this.#scheme = tls === undefined ? 'http' : 'https';
     this.#server =
       tls === undefined ? createServer() : createTlsServer({ cert: tls.certificate, key: tls.key });
@@ -33,7 +35,8 @@ export class ForwardProxy implements AsyncDisposable {
       const { url: to = '', headers } = request;
       this.asked.push({ to, authorization: headers['proxy-authorization'] });
       from.on('error', () => {});
-      if (refuses !== undefined) return void from.end(`HTTP/1.1 ${refuses} No\r\ncontent-length: 0\r\n\r\n`);
+      if (this.refuses !== undefined)
+        return void from.end(`HTTP/1.1 ${this.refuses} No\r\ncontent-length: 0\r\n\r\n`);
       const { hostname, port } = new URL(`tunnel://${to}`);
       const onward = connect(Number(port), hostname.replace(/^\[|\]$/g, ''));
       this.#keep(onward);

@@ -32,6 +32,8 @@ export type PostResult = PostTimings & { readonly latencyMs: number } & (
         /** A class of error, and a message that names no address that a name resolved to. */
         readonly fault: string;
         readonly message: string;
+        /** The consumer is not to blame: too many requests were on their way, or the proxy before it failed. */
+        readonly isOurs: boolean;
       }
   );
 

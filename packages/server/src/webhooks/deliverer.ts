@@ -39,6 +39,10 @@ const AT_ONCE = 512;
 const PER_TENANT = 256;
 /** Longer than an attempt may take, with the wait for its turn. */
 export const DELIVERY_LEASE_MS = 90_000;
+/** After what is no fault of the consumer, which is no attempt either. */
+const OURS_REST_MS = 5000;
+/** With a proxy that fails every delivery would say so. */
+const OURS_TOLD_EVERY_MS = 60_000;
 const GONE = 410;
 const CLIENT_ERROR_MIN = 400;
 const SERVER_ERROR_MIN = 500;
@@ -47,6 +51,7 @@ const WAITED_TOO_LONG = 'it has waited for longer than a paused subscription kee
 export function deliveryWork(parts: DelivererParts): KindOfWork {
   const { pace, timeScale } = parts;
   const keptMs = LIMITS.deadLetterLifetimeMs * timeScale;
+  const working: WorkingParts = { ...parts, tellOfOurs: tellerOfOurs(parts) };
   return {
     kind: DELIVERY,
     atOnce: AT_ONCE,
@@ -55,11 +60,25 @@ export function deliveryWork(parts: DelivererParts): KindOfWork {
     attemptsMax: LIMITS.deliveryAttemptsMax,
     parking: { waitMs: keptMs, letterMs: keptMs, reason: WAITED_TOO_LONG },
     limits: () => ({ perTenant: PER_TENANT, laneLimits: pace.limits(), otherLanesMax: WINDOW_MIN }),
-    handle: (job, { signal }) => deliver(job, signal, parts),
+    handle: (job, { signal }) => deliver(job, signal, working),
   };
 }
 
-async function deliver(job: Job, signal: AbortSignal, parts: DelivererParts): Promise<JobOutcome> {
+interface WorkingParts extends DelivererParts {
+  readonly tellOfOurs: (why: string) => void;
+}
+
+function tellerOfOurs({ clock, telemetry }: DelivererParts): WorkingParts['tellOfOurs'] {
+  let toldNs = -Infinity;
+  return (why) => {
+    const nowNs = clock.monotonicNs();
+    if (nowNs - toldNs < OURS_TOLD_EVERY_MS * 1e6) return;
+    toldNs = nowNs;
+    telemetry.warn('deliveries wait, and no consumer is to blame', { why });
+  };
+}
+
+async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Promise<JobOutcome> {
   const { subscriptions, contents, pace, clock } = parts;
   const { tenant, lane } = job;
   const subscription = (await subscriptions.of(tenant)).get(lane);
@@ -94,10 +113,14 @@ async function attempt(
   notice: Task & { readonly content: NonNullable<Awaited<ReturnType<Contents['of']>>> },
   subscription: SubscriptionRecord,
   signal: AbortSignal,
-  parts: DelivererParts,
+  parts: WorkingParts,
 ): Promise<JobOutcome> {
   const attemptNumber = Math.min(job.attempts, LIMITS.deliveryAttemptsMax);
   const sent = await parts.sender.send(subscription, notice, attemptNumber, signal);
+  if (sent.isOurs) {
+    parts.tellOfOurs(sent.reason);
+    return { status: 'PutOff', lanes: [restOf(subscription, OURS_REST_MS * parts.timeScale)] };
+  }
   parts.onAttempt(sent);
   const progress = withAttempt(job.progress, sent.attempt);
   const keepMs = LIMITS.deadLetterLifetimeMs * parts.timeScale;

@@ -38,12 +38,14 @@ export function probeWork(parts: ProbingParts): KindOfWork {
       if (subscription === undefined || !subscription.isActive || subscription.round !== round)
         return { status: 'Done' };
       const notice = testNotice(subscription, `${jobId} ${attempts}`, parts.clock);
-      const { isDelivered, status, reason } = await parts.sender.send(subscription, notice, 1, signal);
+      const sent = await parts.sender.send(subscription, notice, 1, signal);
+      const { isDelivered, isOurs, status, reason } = sent;
       const open = noteOf({ round, state: 'Open' });
       if (isDelivered) {
         parts.wakeDeliverer();
         return { status: 'Done', lanes: [{ ...laneOf(lane), status: 'Opens', ifNote: open }] };
       }
+      if (isOurs) return { status: 'PutOff', forMs: cooldownMs(parts) };
       if (status === GONE || attempts >= LIMITS.circuitFailedProbesMax)
         return { status: 'Done', lanes: [failedForGood(subscription, open)] };
       return { status: 'Failed', reason, againInMs: cooldownMs(parts) };

@@ -24,6 +24,8 @@ export interface Notice {
 export interface Sent {
   readonly attempt: DeliveryAttempt;
   readonly isDelivered: boolean;
+  /** The consumer is not to blame that it was not. */
+  readonly isOurs: boolean;
   /** Why not. */
   readonly reason: string;
   readonly status: number | undefined;
@@ -146,9 +148,9 @@ function sentBy(result: PostResult, { attemptNumber, atMs, headers }: Made): Sen
   const timings = definedOf({ dnsMs, connectMs, tlsMs, firstByteMs });
   const made = { attemptNumber, at: instant(atMs), latencyMs, timings, requestHeaders: headers };
   if ('fault' in result) {
-    const { fault, message } = result;
-    const attempt = { ...made, fault, error: message };
-    return { attempt, isDelivered: false, reason: message, status: undefined, retryAfterMs: undefined };
+    const { fault, message: reason, isOurs } = result;
+    const attempt = { ...made, fault, error: reason };
+    return { attempt, isDelivered: false, isOurs, reason, status: undefined, retryAfterMs: undefined };
   }
   const { status, retryAfter, body } = result;
   const isDelivered = DELIVERED.has(status);
@@ -161,6 +163,7 @@ function sentBy(result: PostResult, { attemptNumber, atMs, headers }: Made): Sen
       ...(!isDelivered && { fault: 'Status', error: reason }),
     },
     isDelivered,
+    isOurs: false,
     reason,
     status,
     retryAfterMs: status === 429 || status === 503 ? parseRetryAfter(retryAfter, atMs) : undefined,
