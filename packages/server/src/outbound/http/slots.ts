@@ -36,11 +36,7 @@ export class Slots {
 
   /** Undefined: it has one at once. Rejects with Busy, or with the end of the course; then there is none to give back. */
   take(name: string, course: Course): Promise<void> | undefined {
-    let origin = this.#origins.get(name);
-    if (origin === undefined) {
-      origin = { name, busy: 0, waiting: new Set() };
-      this.#origins.set(name, origin);
-    }
+    const origin = this.#origins.get(name) ?? { name, busy: 0, waiting: new Set() };
     if (origin.waiting.size > 0 || !this.#hasRoom(origin)) return this.#wait(origin, course);
     this.#occupy(origin);
     return undefined;
@@ -77,6 +73,7 @@ export class Slots {
         this.#forgetUnused(origin);
         failed(course.error('Busy', `${origin.name} was not asked: no slot was free within ${waitMs} ms`));
       });
+      this.#origins.set(origin.name, origin);
       origin.waiting.add(grant);
       this.#wanted.add(origin);
       return () => {
@@ -91,6 +88,7 @@ export class Slots {
   }
 
   #occupy(origin: Origin): void {
+    this.#origins.set(origin.name, origin);
     origin.busy += 1;
     this.#busy += 1;
   }
