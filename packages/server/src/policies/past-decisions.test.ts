@@ -168,6 +168,15 @@ test('of a punctured event every rule counts that what is deleted may have match
   assert.deepEqual(past.endOf(other), { atMs: expiryAfter(later, 'P1Y') }, 'an action is never deleted');
 });
 
+test('a punctured event goes by the version that has decided, also right after that has replaced another one', () => {
+  const past = new PastDecisions();
+  past.changed(POLICY, recordOf(retentionPolicy(1, 'P1Y')), START_MS);
+  const event = { ...eventAt(START_MS + 1, [retentionPolicy(1, 'P1Y')]), isWhole: false };
+  assert.deepEqual(past.endOf(event), { atMs: expiryAfter(START_MS + 1, 'P1Y') });
+  const before = { ...eventAt(START_MS + 1, []), isWhole: false };
+  assert.deepEqual(past.endOf(before), { atMs: before.expiresAtMs });
+});
+
 test('content stays where a version of a policy is missing: every one is kept, so it was taken away', () => {
   const past = new PastDecisions();
   past.changed(POLICY, undefined, START_MS);

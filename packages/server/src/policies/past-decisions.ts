@@ -105,22 +105,27 @@ export class PastDecisions {
   }
 
   /**
-   * From when on its content may go, which is its expiry where that follows from what has decided. Where it is not known what has,
-   * everything that may have must have ended.
+   * From when on its content may go, which is its expiry where that follows from what has decided. Where a rule may have asked about
+   * something that is deleted, all such rules must have ended; where it is not known what has decided, everything that may have.
    */
   endOf(event: DecidedEvent): RetentionEnd {
     const verdict = this.judge(event);
     if (verdict.status === 'Differs') return verdict;
     const { expiresAtMs = Infinity, isWhole } = event;
     if (verdict.status === 'Follows' && isWhole) return { atMs: expiresAtMs };
-    let atMs = expiresAtMs;
+    const ends: { readonly atMs: number; readonly isNamed: boolean }[] = [];
     for (const tenant of this.#tenantsAt(event.receivedAtMs)) {
       // Every version of a policy is kept, so one that is missing was taken away; of settings there was a time when none was.
       if (tenant === undefined && this.#isPolicyMissing) return { why: MISSING };
-      const end =
-        tenant === undefined ? event.receivedAtMs + this.#longestMs : this.#latestEnd(event, tenant);
-      atMs = Math.max(atMs, end);
+      ends.push(
+        tenant === undefined
+          ? { atMs: event.receivedAtMs + this.#longestMs, isNamed: false }
+          : { atMs: this.#latestEnd(event, tenant), isNamed: this.#isOneOf(event, tenant) },
+      );
     }
+    // As a whole event is believed that any of them has decided about it, so is a punctured one, if its row says so of one.
+    const named = ends.filter(({ isNamed }) => isNamed);
+    const atMs = Math.max(expiresAtMs, ...(named.length > 0 ? named : ends).map((end) => end.atMs));
     return { atMs };
   }
 
