@@ -304,9 +304,11 @@ export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
   fault: optional(
     Type.String({ description: 'What failed: `Status`, `Dns`, `Connect`, `Tls`, `Timeout` and the like.' }),
   ),
-  responseBody: optional(Type.String({ description: 'How the answer begins.' })),
+  responseBody: optional(Type.String({ description: 'How the answer to a test delivery begins.' })),
   requestHeaders: optional(
-    mapOf(Type.String(), { description: 'As they were sent; credentials are `[REDACTED]`.' }),
+    mapOf(Type.String(), {
+      description: 'As they were sent; credentials are `[REDACTED]`, and so are signatures of what is kept.',
+    }),
   ),
   timings: optional(AttemptTimings),
 });

@@ -1,15 +1,28 @@
-// The history of a delivery: the progress of its job.
+// The history of a delivery: the progress of its job. Nothing in it tells what was sent, so nobody who reads it has to be cleared for that,
+// and it holds nothing that an erasure would have to find. What the consumer answers may repeat what it was sent; and who knows the
+// secret could try by a signature whether they have guessed the body.
 
 import type { DeliveryAttempt } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
+import { REDACTED } from '../policies/sight.ts';
 
 /** Attempts of a delivery that was sent again and again: the oldest go first. */
 const KEPT_MAX = 30;
+const SIGNATURE = /signature/i;
 
 export function attemptsIn(progress: string | undefined): readonly DeliveryAttempt[] {
   return progress === undefined ? [] : (parseJson(progress) as { attempts: DeliveryAttempt[] }).attempts;
 }
 
 export function withAttempt(progress: string | undefined, attempt: DeliveryAttempt): string {
-  return JSON.stringify({ attempts: [...attemptsIn(progress), attempt].slice(-KEPT_MAX) });
+  return JSON.stringify({ attempts: [...attemptsIn(progress), kept(attempt)].slice(-KEPT_MAX) });
+}
+
+function kept(attempt: DeliveryAttempt): DeliveryAttempt {
+  const { responseBody: _, requestHeaders = {}, ...others } = attempt;
+  const headers = Object.entries(requestHeaders).map(([name, value]) => [
+    name,
+    SIGNATURE.test(name) ? REDACTED : value,
+  ]);
+  return { ...others, requestHeaders: Object.fromEntries(headers) as Record<string, string> };
 }

@@ -1,6 +1,7 @@
 // Makes the next state of a subscription from a sound configuration: judges what only the caller, or the subscription as it is, can
 // tell, and seals the secrets.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { ErrorDetail, SubscriptionConfiguration, SubscriptionId } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -83,7 +84,9 @@ async function configure(
   const known = current === undefined ? {} : await secrets.credentials(current);
   const { shown: headers, credentials, faults: headerFaults } = splitHeaders(wanted.headers, known);
   const tls = wantedTls(wanted.tls, current, judgeTls);
-  const { author, clearance, faults } = authored(wanted, current, tls.isChanged, call.caller!);
+  const isNarrowed =
+    tls.isChanged || (current !== undefined && !isDeepStrictEqual(wanted.filters, current.filters));
+  const { author, clearance, faults } = authored(wanted, current, isNarrowed, call.caller!);
   requireSound([...foundFaults, ...headerFaults, ...tls.faults, ...faults]);
 
   const before: SubscriptionBoxes = current?.boxes ?? {};

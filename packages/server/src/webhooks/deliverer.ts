@@ -29,7 +29,7 @@ export interface DelivererParts {
   readonly nextId: () => string;
   /** Multiplies the times between attempts, for tests. */
   readonly timeScale: number;
-  readonly telemetry: Pick<Telemetry, 'warn'>;
+  readonly telemetry: Pick<Telemetry, 'warn' | 'error'>;
   /** Called with each attempt. */
   readonly onAttempt: (sent: Sent) => void;
 }
@@ -46,6 +46,9 @@ const OURS_TOLD_EVERY_MS = 60_000;
 const GONE = 410;
 const CLIENT_ERROR_MIN = 400;
 const SERVER_ERROR_MIN = 500;
+/** Before subscriptions that cannot be read are looked at again. */
+const UNREADABLE_MS = 5000;
+const NOT_MADE = 'what it tells could not be read; the diagnostics say why';
 const WAITED_TOO_LONG = 'it has waited for longer than a paused subscription keeps its deliveries';
 
 export function deliveryWork(parts: DelivererParts): KindOfWork {
@@ -79,30 +82,62 @@ function tellerOfOurs({ clock, telemetry }: DelivererParts): WorkingParts['tellO
 }
 
 async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Promise<JobOutcome> {
-  const { subscriptions, contents, pace, clock } = parts;
   const { tenant, lane } = job;
-  const subscription = (await subscriptions.of(tenant)).get(lane);
+  let subscription: SubscriptionRecord | undefined;
+  try {
+    subscription = await subscriptionOf(job, parts);
+  } catch (error) {
+    // Somebody has altered one of the tenant's, perhaps this one: nothing is sent until it is put right, and no attempt is lost.
+    const reason = String(error);
+    parts.telemetry.warn('deliveries of a tenant wait: its subscriptions cannot be read', { tenant, reason });
+    return { status: 'PutOff', forMs: UNREADABLE_MS };
+  }
   // It was deleted.
   if (subscription === undefined) return { status: 'Done' };
   if (!subscription.isActive) return { status: 'PutOff', lanes: [pausedLane(subscription)] };
-  const turnMs = pace.turnMs(tenant, lane, originOf(subscription.url));
+  const turnMs = parts.pace.turnMs(tenant, lane, originOf(subscription.url));
   // It is waited for in the queue.
   if (turnMs > TURN_MS_MAX) return putOff(subscription, turnMs);
+  return deliverIn(turnMs, job, subscription, signal, parts);
+}
+
+/** One that is not known yet may have been made on another node a moment ago. */
+async function subscriptionOf(
+  { tenant, lane }: Job,
+  { subscriptions }: DelivererParts,
+): Promise<SubscriptionRecord | undefined> {
+  const known = (await subscriptions.of(tenant)).get(lane);
+  return known ?? (await subscriptions.latest(tenant)).get(lane);
+}
+
+async function deliverIn(
+  turnMs: number,
+  job: Job,
+  subscription: SubscriptionRecord,
+  signal: AbortSignal,
+  parts: WorkingParts,
+): Promise<JobOutcome> {
+  const { contents, pace, clock, telemetry } = parts;
+  const { tenant, lane, jobId } = job;
   let isGood = false;
   pace.begin(tenant, lane);
   try {
     if (turnMs > 0) await wait(clock, Math.ceil(turnMs), signal);
     signal.throwIfAborted();
     const task = readTask(job.body);
-    const content = await contents.of(task.source, subscription, job.jobId);
-    // It is gone, or may not be seen by it any more.
-    if (content === undefined) {
-      isGood = true;
-      return { status: 'Done' };
-    }
-    const outcome = await attempt(job, { ...task, content }, subscription, signal, parts);
+    const content = await contents.of(task.source, subscription, jobId);
+    // Undefined: it is gone, or may not be seen by it any more.
+    const outcome: JobOutcome =
+      content === undefined
+        ? { status: 'Done' }
+        : await attempt(job, { ...task, content }, subscription, signal, parts);
     isGood = outcome.status === 'Done';
     return outcome;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    telemetry.error('a delivery could not be made', error, { tenant, jobId });
+    // The reason is shown to many who may not read what is told.
+    throw new Error(NOT_MADE, { cause: error });
   } finally {
     pace.end(tenant, lane, isGood);
   }
@@ -125,8 +160,14 @@ async function attempt(
   const progress = withAttempt(job.progress, sent.attempt);
   const keepMs = LIMITS.deadLetterLifetimeMs * parts.timeScale;
   const { subscriptionId } = subscription;
+  // Not scaled: a recovery sends again what it does not find.
   if (sent.isDelivered)
-    return { status: 'Done', keepMs, progress, lanes: [{ ...laneOf(subscriptionId), status: 'Works' }] };
+    return {
+      status: 'Done',
+      keepMs: LIMITS.deadLetterLifetimeMs,
+      progress,
+      lanes: [{ ...laneOf(subscriptionId), status: 'Works' }],
+    };
   const news = await newsOf(sent, subscription, parts);
   const { reason } = sent;
   if (isLast(sent, attemptNumber, subscription))

@@ -79,7 +79,7 @@ async function test(call: Call, subscriptionId: SubscriptionId, parts: DeliveryO
   const body: TestDelivery = {
     webhookId: notice.webhookId,
     delivered: isDelivered,
-    attempt: shownAttempt(call, subscription)(attempt),
+    attempt: seenAttempt(call, subscription, attempt),
   };
   const { kind, body: kept } = await keepAnswer(call, body, parts);
   return { kind: kind === 'Accepted' ? 'Done' : kind, body: kept } as const;
@@ -129,7 +129,7 @@ async function list(
   const read = readPage(parts.cursors, call, input, isId);
   const rows = await jobs.jobsOfLane({ ...of, ...newestFirst(read) });
   const { data, pagination } = read.page(rows, ({ jobId }) => jobId, await jobs.jobCountOfLane(of));
-  return { kind: 'Done', body: { data: data.map((job) => shown(call, subscription, job)), pagination } };
+  return { kind: 'Done', body: { data: data.map((job) => shown(subscription, job)), pagination } };
 }
 
 async function redeliver(
@@ -142,7 +142,7 @@ async function redeliver(
   const job = await jobs.findUnique(DELIVERY, webhookId);
   if (job?.lane !== subscriptionId)
     throw new AuditError('DELIVERY_NOT_FOUND', ERRORS.DELIVERY_NOT_FOUND.meaning);
-  const { nextAttemptAt: _, ...delivery } = shown(call, subscription, job);
+  const { nextAttemptAt: _, ...delivery } = shown(subscription, job);
   const body: Delivery = { ...delivery, status: 'Queued', attemptNumber: 0 };
   return acceptJob(
     call,
@@ -157,7 +157,7 @@ async function redeliver(
   );
 }
 
-function shown(call: Call, subscription: SubscriptionRecord, job: Job): Delivery {
+function shown(subscription: SubscriptionRecord, job: Job): Delivery {
   const { webhookId, webhookType } = readTask(job.body);
   const status = (Object.keys(STATES) as Delivery['status'][]).find((each) =>
     STATES[each].includes(job.state),
@@ -173,15 +173,16 @@ function shown(call: Call, subscription: SubscriptionRecord, job: Job): Delivery
     status,
     attemptNumber: Math.max(0, attemptNumber),
     ...(isQueued && isDue && { nextAttemptAt: instant(job.wakeAtMs) }),
-    attempts: attemptsIn(job.progress).map(shownAttempt(call, subscription)),
+    attempts: [...attemptsIn(job.progress)],
   };
 }
 
-/** What the consumer answered may repeat what it was sent: only those see it who may see that. */
-function shownAttempt(call: Call, subscription: SubscriptionRecord) {
+/** What the consumer answers may tell of what it was sent before: only those see it who may see that. */
+function seenAttempt(
+  call: Call,
+  subscription: SubscriptionRecord,
+  { responseBody, ...attempt }: DeliveryAttempt,
+): DeliveryAttempt {
   const mayRead = isAtLeast(call.caller!.clearance, readerOf(subscription).clearance);
-  return ({ responseBody, ...attempt }: DeliveryAttempt): DeliveryAttempt => ({
-    ...attempt,
-    ...(mayRead && responseBody !== undefined && { responseBody }),
-  });
+  return { ...attempt, ...(mayRead && responseBody !== undefined && { responseBody }) };
 }

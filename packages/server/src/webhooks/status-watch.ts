@@ -1,7 +1,7 @@
 // Tells subscribers when the state of the service, or of a part of it, changes. Nodes that see the same change in the same minute
 // tell of it once.
 
-import type { HealthReport } from '@tallystick/contract';
+import type { HealthReport, TenantId } from '@tallystick/contract';
 import type { RecordReader } from '../records/records.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
@@ -9,7 +9,9 @@ import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { WorkStore } from '../work/jobs.ts';
 import { subscribedTypes } from './event-types.ts';
+import type { Circuits } from './circuits.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
+import { failedAmong } from './lane-circuits.ts';
 import { SUBSCRIPTION_KIND } from './subscription.ts';
 import { deliveryJob, type Source, taskOf } from './task.ts';
 
@@ -17,6 +19,7 @@ export interface StatusWatchParts {
   readonly report: () => Promise<HealthReport>;
   readonly records: Pick<RecordReader, 'all'>;
   readonly subscriptions: KnownSubscriptions;
+  readonly circuits: Circuits;
   readonly work: Pick<WorkStore, 'forTenant'>;
   readonly clock: Clock;
   readonly random: Random;
@@ -83,20 +86,38 @@ function changesBetween(before: States, now: States, nowMs: number): Change[] {
 }
 
 async function tell(changes: readonly Change[], parts: StatusWatchParts): Promise<void> {
-  const { records, subscriptions, work, nextId, wake } = parts;
+  const { records, telemetry, wake } = parts;
   const tenants = new Set((await records.all(SUBSCRIPTION_KIND)).map(({ owner }) => owner));
   for (const tenant of tenants) {
-    const told = [...(await subscriptions.of(tenant)).values()].filter((each) =>
-      subscribedTypes(each).has('SystemStatusChanged'),
-    );
-    const jobs = told.flatMap((subscription) =>
+    try {
+      await tellTenant(tenant, changes, parts);
+    } catch (error) {
+      // One whose subscriptions cannot be read holds up no other.
+      telemetry.error('subscribers of a tenant could not be told of the state of the service', error, {
+        tenant,
+      });
+    }
+  }
+  wake();
+}
+
+async function tellTenant(
+  tenant: TenantId,
+  changes: readonly Change[],
+  { subscriptions, circuits, work, nextId }: StatusWatchParts,
+): Promise<void> {
+  const asking = [...(await subscriptions.of(tenant)).values()].filter((each) =>
+    subscribedTypes(each).has('SystemStatusChanged'),
+  );
+  const failed = await failedAmong(circuits, tenant, asking);
+  const jobs = asking
+    .filter(({ subscriptionId }) => !failed.has(subscriptionId))
+    .flatMap((subscription) =>
       changes.map((source) => {
         const task = taskOf(tenant, subscription.subscriptionId, 'system.event', source);
         // It is in no log, so it comes before what is.
         return deliveryJob(tenant, subscription, task, { jobId: nextId(), index: 0 });
       }),
     );
-    if (jobs.length > 0) await work.forTenant(tenant).enqueueAll(jobs);
-  }
-  wake();
+  if (jobs.length > 0) await work.forTenant(tenant).enqueueAll(jobs);
 }

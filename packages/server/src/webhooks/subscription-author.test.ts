@@ -29,7 +29,7 @@ test('other changes leave the author, and what was granted', () => {
   }
 });
 
-test('other certificates leave the rights that both have, and the roles by which either is denied', () => {
+test('other certificates or filters leave the rights that both have, and the roles by which either is denied', () => {
   const both = { roles: ['Admin', 'Operator'], clearance: 'Internal' };
   const { author, clearance } = authored({ url: URL_ONE }, OF_ADMIN, true, OPERATOR);
   assert.deepEqual([author, clearance], [both, 'Internal']);

@@ -1,5 +1,6 @@
 // By whose rights a subscription sends. Whoever says where events go could read them there, so nobody gets them sent to a place of their
 // own by the rights of another: who changes the URL takes over, with their own rights, and who changes the certificates narrows them.
+// So does who changes the filters: by which deliveries there are, they could find out what is in events that they may not see.
 
 import type { ErrorDetail, SubscriptionConfiguration } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
@@ -13,14 +14,14 @@ export interface Authored extends Pick<SubscriptionRecord, 'author' | 'clearance
 type Wanted = Pick<SubscriptionConfiguration, 'url' | 'clearance'>;
 type Current = Pick<SubscriptionRecord, 'author' | 'url' | 'clearance'>;
 
-/** `current` is undefined for a new one. Without a clearance in `wanted`, it is the highest that is allowed. */
+/** `isNarrowed`: something is changed that leaves the rights that both have. `current` is undefined for a new one. Without a clearance in `wanted`, it is the highest that is allowed. */
 export function authored(
   wanted: Wanted,
   current: Current | undefined,
-  isTlsChanged: boolean,
+  isNarrowed: boolean,
   caller: Pick<Caller, 'roles' | 'clearance'>,
 ): Authored {
-  const author = authorOf(wanted, current, isTlsChanged, caller);
+  const author = authorOf(wanted, current, isNarrowed, caller);
   const own = lower(author.clearance, caller.clearance);
   const { clearance = own } = wanted;
   // What was granted before stays, also when somebody with less changes something else.
@@ -33,12 +34,12 @@ export function authored(
 function authorOf(
   wanted: Wanted,
   current: Current | undefined,
-  isTlsChanged: boolean,
+  isNarrowed: boolean,
   { roles, clearance }: SubscriptionAuthor,
 ): SubscriptionAuthor {
   if (current === undefined || wanted.url !== current.url) return { roles, clearance };
   const { author } = current;
-  if (!isTlsChanged) return author;
+  if (!isNarrowed) return author;
   // Access rules judge by each role, and what one of them is denied is not sent.
   const both = [...new Set([...author.roles, ...roles])];
   return { roles: both, clearance: lower(author.clearance, clearance) };

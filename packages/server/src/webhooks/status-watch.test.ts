@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { HealthReport } from '@tallystick/contract';
+import { createFakeClock } from '../testing/fake-clock.ts';
+import type { NewJob } from '../work/jobs.ts';
+import { startStatusWatch, type StatusWatchParts } from './status-watch.ts';
+import type { SubscriptionRecord } from './subscription.ts';
+import { readTask } from './task.ts';
+
+const SUBSCRIPTION = { tenantId: 'acme', round: 3, ordered: false, eventTypes: ['SystemStatusChanged'] };
+const of = (tenantId: string, subscriptionId: string, more: object = {}) =>
+  ({ ...SUBSCRIPTION, tenantId, subscriptionId, ...more }) as unknown as SubscriptionRecord;
+
+const SUBSCRIPTIONS: readonly SubscriptionRecord[] = [
+  of('acme', 'one'),
+  of('acme', 'failed'),
+  of('acme', 'resumed'),
+  of('acme', 'other', { eventTypes: ['EventStreamSealed'] }),
+  of('altered', 'two'),
+  of('second', 'three', { eventTypes: ['*'], ordered: true }),
+];
+const closedFor = (round: number) => ({ round, state: 'Closed', consecutiveFailures: 0, isFailed: true });
+
+function reportOf(status: HealthReport['status'], storage: HealthReport['status']): HealthReport {
+  return { status, totalDuration: '00:00:00', entries: { storage: { status: storage } } };
+}
+
+/** The watch of a node, whose store is a list. */
+function watching() {
+  const clock = createFakeClock();
+  const jobs: NewJob[] = [];
+  const watched = { report: reportOf('Healthy', 'Healthy'), errors: 0, wakes: 0 };
+  let last = 0;
+  const parts = {
+    report: async () => watched.report,
+    records: { all: async () => SUBSCRIPTIONS.map(({ tenantId }) => ({ owner: tenantId })) },
+    subscriptions: {
+      async of(tenant: string) {
+        if (tenant === 'altered') throw new Error('somebody has altered it');
+        const own = SUBSCRIPTIONS.filter(({ tenantId }) => tenantId === tenant);
+        return new Map(own.map((each) => [each.subscriptionId, each]));
+      },
+    },
+    circuits: {
+      find: async () =>
+        new Map([
+          ['failed', closedFor(3)],
+          ['resumed', closedFor(2)],
+        ]),
+    },
+    work: {
+      forTenant: (tenant: string) => ({
+        enqueueAll: async (some: NewJob[]) => jobs.push(...some.map((job) => ({ ...job, tenant }))),
+      }),
+    },
+    clock,
+    random: { fraction: () => 0 },
+    nextId: () => `job-${++last}`,
+    wake: () => watched.wakes++,
+    telemetry: { error: () => watched.errors++ },
+  };
+  return { clock, jobs, watched, loop: startStatusWatch(parts as unknown as StatusWatchParts) };
+}
+
+test('a change is told of once to all who ask for it, but not to those that have failed', async () => {
+  const { clock, jobs, watched, loop } = watching();
+  await clock.advance(20_000);
+  assert.deepEqual(jobs, [], 'what it finds first is no change');
+  watched.report = reportOf('Degraded', 'Unhealthy');
+  await clock.advance(20_000);
+  const told = jobs.map(({ tenant, lane, body }) => {
+    const { source } = readTask(body);
+    assert.ok(source.of === 'System');
+    const { kind, component, previousStatus, status } = source.change;
+    return [tenant, lane, kind, component, previousStatus, status].join(' ');
+  });
+  const changes = ['service Healthy Degraded', 'storage Healthy Unhealthy'];
+  const expected = ['acme one', 'acme resumed', 'second three'].flatMap((to) =>
+    changes.map((change) => `${to} SystemStatusChanged ${change}`),
+  );
+  assert.deepEqual(told, expected);
+  assert.equal(
+    watched.errors,
+    1,
+    'subscriptions that cannot be read are reported, and hold up no other tenant',
+  );
+  assert.ok(watched.wakes > 0);
+  assert.ok(jobs.every(({ place }) => place === undefined || place > 0));
+  await loop[Symbol.asyncDispose]();
+});
+
+test('nodes that see it in the same minute make one delivery of it; a later one is another', async () => {
+  const keys = async (waitMs: number) => {
+    const { clock, jobs, watched, loop } = watching();
+    await clock.advance(10_000 + waitMs);
+    watched.report = reportOf('Healthy', 'Degraded');
+    await clock.advance(5000);
+    await loop[Symbol.asyncDispose]();
+    return jobs.map(({ uniqueKey }) => uniqueKey);
+  };
+  const [here, there, later] = [await keys(0), await keys(10_000), await keys(60_000)];
+  assert.equal(new Set(here).size, 3);
+  assert.deepEqual(here, there);
+  assert.equal(new Set([...here, ...later]).size, 6);
+});
