@@ -4,7 +4,7 @@
 export interface HostileBody {
   readonly name: string;
   readonly path: string;
-  readonly method: 'POST' | 'PUT';
+  readonly method: 'POST' | 'PUT' | 'PATCH';
   /** Made each time that it is asked for: it may be ten megabytes of small parts. */
   readonly text: string;
 }
@@ -212,7 +212,32 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
     ],
   ],
   [`/violations/${ID}/acknowledge`, LARGE_BYTES, () => []],
+  ['/webhooks/subscriptions', LARGE_BYTES, subscriptions],
+  [`/webhooks/subscriptions/${ID}`, LARGE_BYTES, subscriptions],
+  [`/webhooks/subscriptions/${ID}/rotate-secret`, LARGE_BYTES, () => []],
+  [`/webhooks/subscriptions/${ID}/recover`, LARGE_BYTES, () => []],
+  ['/admin/dead-letter-queue/reprocess', LARGE_BYTES, () => []],
 ];
+
+/** Filters, headers and lists that are wrong in every part, or as many as there may be. */
+function subscriptions(bytes: number): readonly Named[] {
+  const subscription = (members: string) =>
+    `{"name":"n","url":"https://127.0.0.1/","eventTypes":["*"],${members}}`;
+  return [
+    ['filters of unknown roots', () => subscription(`"filters":${keys(bytes)}`)],
+    [
+      'filters nested without end',
+      () => subscription(`"filters":{"payload":${nested('{"a":', '}', bytes / 2)}}`),
+    ],
+    ['more headers than there may be', () => subscription(`"headers":${keys(bytes)}`)],
+    ['event types that are lists', () => `{"name":"n","url":"u","eventTypes":${list('[]', bytes)}}`],
+    ['a URL without end', () => `{"name":"n","eventTypes":["*"],"url":"https://${'a.'.repeat(bytes / 2)}"}`],
+    [
+      'a certificate without end',
+      () => subscription(`"tls":{"ca":"${'-----BEGIN CERTIFICATE-----'.repeat(bytes / 27)}"}`),
+    ],
+  ];
+}
 
 /** Rules and conditions that are wrong in every part, or as many as there may be. */
 function policies(bytes: number): readonly Named[] {
@@ -239,7 +264,11 @@ function policies(bytes: number): readonly Named[] {
 }
 
 /** All others are sent by POST. */
-const PUTS: readonly string[] = [`/admin/tenants/${ID}`, `/policies/${ID}`];
+const METHODS: Readonly<Record<string, HostileBody['method']>> = {
+  [`/admin/tenants/${ID}`]: 'PUT',
+  [`/policies/${ID}`]: 'PUT',
+  [`/webhooks/subscriptions/${ID}`]: 'PATCH',
+};
 
 /** In the short form, what can be sent anywhere goes to each operation in part: all of it to all of them together. */
 export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {
@@ -249,7 +278,7 @@ export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {
       yield {
         name,
         path,
-        method: PUTS.includes(path) ? 'PUT' : 'POST',
+        method: METHODS[path] ?? 'POST',
         get text() {
           return make();
         },

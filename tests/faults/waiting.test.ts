@@ -114,10 +114,7 @@ test('the table has hostile bodies for every operation that takes one', () => {
     [...hostileBodies(false)].map(({ path }) => path.replace(/\/[0-9A-Z]{26}(?=\/|$)/, '/{}')),
   );
   const taking = OPERATIONS.filter(({ rest, planned }) => rest.body !== undefined && !planned);
-  assert.deepEqual(
-    [...paths].toSorted(),
-    taking.map(({ rest }) => rest.path.replace(/\{\w+\}/, '{}')).toSorted(),
-  );
+  assert.deepEqual(paths, new Set(taking.map(({ rest }) => rest.path.replace(/\{\w+\}/, '{}'))));
 });
 
 function requireInTime(test: TestContext, seen: readonly Seen[]): void {
