@@ -1,7 +1,7 @@
 // The backends that a service keeps its data on, for tests that hold of each of them: how to start upon one, and how to read
 // its log without any code of the service.
 
-import { rmSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { systemClock } from '../../packages/server/src/runtime/clock.ts';
@@ -15,6 +15,12 @@ import { type EventInLog, readLog } from './read-log.ts';
 import { readPostgresLog } from './read-postgres-log.ts';
 import { type Start, temporaryFolder } from './running.ts';
 
+/** A copy of the store as it was, without what is kept apart from it: anchor, keyring, signing keys. */
+export interface StoreCopy {
+  /** The service must not run. */
+  putBack(): Promise<void>;
+}
+
 export interface Backend extends AsyncDisposable {
   readonly start: Start & { readonly env: Readonly<Record<string, string>> };
   readonly readLog: () => Promise<Map<string, EventInLog[]>>;
@@ -22,6 +28,8 @@ export interface Backend extends AsyncDisposable {
   untilAlone?(): Promise<void>;
   /** As if the time had passed for which a killed service holds its jobs. */
   endLeases?(): Promise<void>;
+  /** The service must not run. */
+  copy(): Promise<StoreCopy>;
   /** Throws away what is made from the log; the service must not run. */
   forgetViews(): Promise<void>;
   /** Takes one event out of what is made from the log; the service must not run. */
@@ -34,12 +42,26 @@ const PLAIN = { Encryption__Classifications: 'None' };
 async function openSqlite(): Promise<Backend> {
   const folder = temporaryFolder();
   const dataDirectory = join(folder.path, 'data');
+  const remove = (file: string) => {
+    for (const end of ['', '-wal', '-shm']) rmSync(join(dataDirectory, `${file}${end}`), { force: true });
+  };
+  let copies = 0;
   return Promise.resolve({
     start: { dataDirectory, env: PLAIN },
     readLog: () => Promise.resolve(readLog(dataDirectory)),
+    copy() {
+      const file = join(dataDirectory, 'journal.db');
+      const copied = join(folder.path, `copy-${++copies}.db`);
+      copyFileSync(file, copied);
+      const putBack = () => {
+        for (const name of ['journal.db', 'views.db']) remove(name);
+        copyFileSync(copied, file);
+        return Promise.resolve();
+      };
+      return Promise.resolve({ putBack });
+    },
     forgetViews() {
-      for (const name of ['views.db', 'views.db-wal', 'views.db-shm'])
-        rmSync(join(dataDirectory, name), { force: true });
+      remove('views.db');
       return Promise.resolve();
     },
     [Symbol.asyncDispose]: () => Promise.resolve(folder[Symbol.dispose]()),
@@ -48,6 +70,16 @@ async function openSqlite(): Promise<Backend> {
 
 const UNDER_WAY = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
   AND state <> 'idle'`;
+
+async function asOwner(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
 
 const HAS_JOBS = "SELECT 1 FROM pg_tables WHERE schemaname = 'tallystick' AND tablename = 'jobs'";
 
@@ -71,6 +103,16 @@ async function openPostgres(): Promise<Backend> {
     start: { dataDirectory: join(folder.path, 'data'), env: { ...PLAIN, Storage__Url: url } },
     readLog: () => readPostgresLog(url),
     untilAlone: () => until(async () => (await run(UNDER_WAY)).length === 0),
+    async copy() {
+      const name = new URL(url).pathname.slice(1);
+      const copied = new URL(await server.createDatabase(url)).pathname.slice(1);
+      return {
+        async putBack() {
+          await asOwner(server.url(), `DROP DATABASE ${name} WITH (FORCE)`);
+          await asOwner(server.url(), `CREATE DATABASE ${name} TEMPLATE ${copied}`);
+        },
+      };
+    },
     async endLeases() {
       if ((await run(HAS_JOBS)).length > 0) await run("UPDATE jobs SET wake_ms = 0 WHERE state = 'Held'");
     },

@@ -121,7 +121,7 @@ class CutPlace implements AsyncDisposable {
     for (const { eventId } of sent.results)
       proofs.push(await this.#text(tenant, `/audit-events/${eventId}/proof`));
     await until(async () => (await this.#violations(tenant)).length === EVENTS + 1);
-    assert.ok((await tracesOf(canary, this.#backend)).length > 0, 'control: it is there');
+    assert.ok((await tracesOf([canary], this.#backend)).length > 0, 'control: it is there');
     return { tenant, canary, proofs };
   }
 
@@ -168,7 +168,7 @@ class CutPlace implements AsyncDisposable {
     const { matchedEvents, erasedEvents, heldEvents } = erasure!;
     assert.deepEqual([matchedEvents, erasedEvents, heldEvents], [erased, erased, 0]);
     assert.equal((await this.#ask<List<unknown>>('GET', tenant, ENDED)).data.length, 1, 'it ends once');
-    assert.deepEqual(await tracesOf(canary, this.#backend), [], `${tenant}: it has ended`);
+    assert.deepEqual(await tracesOf([canary], this.#backend), [], `${tenant}: it has ended`);
     const violations = await this.#violations(tenant);
     assert.equal(violations.length, scope === 'Person' ? EVENTS + 1 : 0);
     const key = await this.#text(tenant, `/log/t/${tenant}/key`);
