@@ -8,7 +8,6 @@ import type {
   DeadLetter,
   Delivery,
   List,
-  NewSubscription,
   Recovery,
   RotatedSecret,
   Subscription,
@@ -16,7 +15,8 @@ import type {
 } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
-import { Consumer, type Got } from '../testing/consumer.ts';
+import { Consumer } from '../testing/consumer.ts';
+import { type Consuming, consuming, eventIn } from '../testing/consuming.ts';
 import { type PolicedTenant, policedTenant } from '../testing/policed-tenant.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
@@ -33,36 +33,8 @@ before(async () => {
 });
 after(() => app[Symbol.asyncDispose]());
 
-const ALL = ['AuditEventReceived'];
-
-interface Subscribed {
-  readonly tenant: PolicedTenant;
-  readonly subscription: NewSubscription;
-  readonly path: string;
-  readonly now: () => Promise<Subscription>;
-  readonly deliveries: (query?: string) => Promise<readonly Delivery[]>;
-}
-
-async function subscribed(name: string, consumer: Consumer, more: object = {}): Promise<Subscribed> {
-  const tenant = policedTenant(app, name);
-  const body = { name: 'SIEM', url: consumer.url, eventTypes: ALL, ...more };
-  const subscription = await tenant.ask<NewSubscription>('POST', '/webhooks/subscriptions', body);
-  const path = `/webhooks/subscriptions/${subscription.subscriptionId}`;
-  return {
-    tenant,
-    subscription,
-    path,
-    now: () => tenant.ask<Subscription>('GET', path),
-    async deliveries(query = '') {
-      return (await tenant.ask<List<Delivery>>('GET', `${path}/deliveries${query}`)).data;
-    },
-  };
-}
-
-function eventIn({ body }: Got) {
-  assert.ok(body.webhookType === 'event.notification');
-  return body.event;
-}
+const subscribed = (name: string, consumer: Consumer, more: object = {}): Promise<Consuming> =>
+  consuming(app, name, consumer, more);
 
 const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text);
 

@@ -90,6 +90,19 @@ test('a job that fails is tried again, and is a dead letter after its last attem
   assert.deepEqual([job?.attempts, job?.reason], [2, 'no answer']);
 });
 
+test('a job that is due again soon does not wait for the pace of the worker', async () => {
+  await using storage = await open();
+  const [jobId] = await enqueue(storage);
+  const startedMs = Date.now();
+  await using _ = workersOn(storage, {
+    attemptsMax: 10,
+    handle: async ({ attempts }) =>
+      attempts < 10 ? { status: 'Failed', reason: 'no answer', againInMs: 20 } : KEPT,
+  });
+  await until(async () => (await find(storage, jobId!))?.state === 'Done');
+  assert.ok(Date.now() - startedMs < 3000, `it took ${Date.now() - startedMs} ms`);
+});
+
 test('a kind may say itself what becomes of a job that is out of attempts', async () => {
   await using storage = await open();
   const [jobId] = await enqueue(storage);

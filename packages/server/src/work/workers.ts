@@ -90,6 +90,14 @@ export function createWorkers(parts: WorkerParts): Workers {
   };
 }
 
+/** When it is due again, by what its end says. */
+function againIn(outcome: JobOutcome): number {
+  const { status, lanes = [] } = outcome;
+  if (status !== 'Failed' && status !== 'PutOff') return Infinity;
+  const rests = lanes.map((news) => (news.status === 'Rests' ? news.forMs : 0));
+  return Math.max(0, (status === 'Failed' ? outcome.againInMs : outcome.forMs) ?? 0, ...rests);
+}
+
 function startSweeper({ store, clock, random, telemetry }: WorkerParts): Loop {
   return startLoop({
     clock,
@@ -230,6 +238,8 @@ class Worker implements AsyncDisposable {
     }
     this.#ended.push({ tenant, jobId, token, outcome });
     await (this.#saving ??= this.#save());
+    const againInMs = againIn(outcome);
+    if (againInMs < PACE_MS) this.#wakeIn(againInMs);
   }
 
   #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): JobOutcome {
