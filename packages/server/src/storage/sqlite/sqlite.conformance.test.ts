@@ -7,6 +7,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { ALL_CLAIMS } from '../conformance/all-claims.ts';
+import { secretKeyClaims } from '../conformance/secret-keys.ts';
 import { type LogRow, type TestInstallation, STREAMS } from '../conformance/claims.ts';
 import { SEED_BYTES } from '../pool/commitments.ts';
 import type { RingData } from '../sealing/keyring.ts';
@@ -157,6 +158,9 @@ describe('SQLite with threads', () => {
   for (const [claim, holds] of ALL_CLAIMS) {
     if (!DECIDED_BY_THE_WRITER.has(claim)) it(claim, () => holds(placeFor(true)));
   }
+  // Keys are destroyed only where there are any.
+  for (const [claim, holds] of Object.entries(secretKeyClaims))
+    it(`${claim}, with all content sealed`, () => holds(placeFor(true, testRing())));
 
   it('sends and receives every kind of message that is used in process', () => {
     assert.deepEqual([...seen.inProcess.symmetricDifference(seen.withThreads)], []);
