@@ -1,0 +1,20 @@
+// P10 for a service that is killed: at each step of a delivery, while it is queued, claimed, sent, saved, buried or recovered, and at
+// random moments. After the restarts every matching event was delivered at least once, or is among the dead letters, under one
+// webhookId.
+
+import { test } from 'node:test';
+import { BACKENDS } from './backends.ts';
+import { SIZE } from './size.ts';
+import { requireNoneLostByCuts } from './webhooks/cuts.ts';
+import { requireNoneLostByKills } from './webhooks/random-kills.ts';
+
+/** Each on data of its own, since what is done is kept for minutes by this time scale. */
+const ROUNDS = SIZE.isLong ? 10 : 1;
+const KILLS = 15;
+
+test('no delivery is lost by a kill at any step, on SQLite', (t) =>
+  requireNoneLostByCuts(t, BACKENDS.SQLite));
+
+for (let round = 1; round <= ROUNDS; round++)
+  test(`no delivery is lost by ${KILLS} kills at random moments, on SQLite: ${round}`, (t) =>
+    requireNoneLostByKills(t, BACKENDS.SQLite, { kills: KILLS, nodes: 1 }));
