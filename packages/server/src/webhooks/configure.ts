@@ -12,7 +12,7 @@ import { authored } from './subscription-author.ts';
 import { type NextSubscription, requireSound } from './subscription-changes.ts';
 import { makeSecret, type SubscriptionSecrets } from './subscription-secrets.ts';
 import { type JudgeTls, wantedTls } from './subscription-tls.ts';
-import type { SubscriptionBoxes, SubscriptionRecord } from './subscription.ts';
+import { originOf, type SubscriptionBoxes, type SubscriptionRecord } from './subscription.ts';
 
 export interface ConfigureParts {
   readonly secrets: SubscriptionSecrets;
@@ -82,7 +82,11 @@ async function configure(
   { secrets, judgeTls }: ConfigureParts,
 ) {
   const known = current === undefined ? {} : await secrets.credentials(current);
-  const { shown: headers, credentials, faults: headerFaults } = splitHeaders(wanted.headers, known);
+  const {
+    shown: headers,
+    credentials,
+    faults: headerFaults,
+  } = splitHeaders(wanted.headers, known, current !== undefined && originOf(wanted) !== originOf(current));
   const tls = wantedTls(wanted.tls, current, judgeTls);
   const isNarrowed =
     tls.isChanged || (current !== undefined && !isDeepStrictEqual(wanted.filters, current.filters));

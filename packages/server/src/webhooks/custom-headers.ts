@@ -1,5 +1,5 @@
 // The headers that a subscription adds to each delivery: which names and values they may have, and which hold a credential. Those
-// are stored in a box and shown as REDACTED; one that is sent back so keeps its value.
+// are stored in a box and shown as REDACTED; one that is sent back so keeps its value, as long as it goes where it went before.
 
 import { type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { REDACTED } from '../policies/sight.ts';
@@ -70,20 +70,22 @@ export interface SplitHeaders {
   readonly shown: Headers;
   /** Those that hold a credential. */
   readonly credentials: Headers;
-  /** Sent as REDACTED without a credential of that name to keep. */
+  /** Sent as REDACTED without a credential of that name that could be kept. */
   readonly faults: readonly ErrorDetail[];
 }
 
-/** `known` are the credentials so far. */
-export function splitHeaders(headers: Headers, known: Headers): SplitHeaders {
+const NOT_ELSEWHERE = 'must be sent anew: what is kept goes to the origin that it was sent for alone';
+
+/** `known` are the credentials so far. `isElsewhere`: they would go to another origin, whose owner is not to learn them. */
+export function splitHeaders(headers: Headers, known: Headers, isElsewhere = false): SplitHeaders {
   const before = new Map(Object.entries(known).map(([name, value]) => [name.toLowerCase(), value]));
   const shown: [string, string][] = [];
   const credentials: [string, string][] = [];
   const faults: ErrorDetail[] = [];
   for (const [name, sent] of Object.entries(headers)) {
     const value = sent === REDACTED ? before.get(name.toLowerCase()) : sent;
-    if (value === undefined) {
-      const issue = `has no value that ${REDACTED} could keep`;
+    if (value === undefined || (isElsewhere && sent === REDACTED)) {
+      const issue = value === undefined ? `has no value that ${REDACTED} could keep` : NOT_ELSEWHERE;
       faults.push({ field: headerField(name), issue });
     } else if (CREDENTIAL_NAME.test(name) || CREDENTIAL_VALUE.test(value)) {
       shown.push([name, REDACTED]);

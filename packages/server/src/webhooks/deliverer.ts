@@ -16,7 +16,7 @@ import { failed, failedForGood, laneOf, noteOf } from './lane-circuits.ts';
 import { type Pace, TURN_MS_MAX, WINDOW_MAX, WINDOW_MIN } from './pace.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 import type { Sender, Sent } from './sender.ts';
-import type { SubscriptionRecord } from './subscription.ts';
+import { originOf, type SubscriptionRecord } from './subscription.ts';
 import { DELIVERY, readTask, type Task } from './task.ts';
 
 export interface DelivererParts {
@@ -95,7 +95,7 @@ async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Prom
   // It was deleted.
   if (subscription === undefined) return { status: 'Done' };
   if (!subscription.isActive) return { status: 'PutOff', lanes: [pausedLane(subscription)] };
-  const turnMs = parts.pace.turnMs(tenant, lane, originOf(subscription.url));
+  const turnMs = parts.pace.turnMs(tenant, lane, originOf(subscription));
   // It is waited for in the queue.
   if (turnMs > TURN_MS_MAX) return putOff(subscription, turnMs);
   return deliverIn(turnMs, job, subscription, signal, parts);
@@ -228,8 +228,4 @@ function putOff(subscription: SubscriptionRecord, forMs: number): JobOutcome {
 
 function restOf({ subscriptionId }: SubscriptionRecord, forMs: number): LaneNews {
   return { ...laneOf(subscriptionId), status: 'Rests', forMs: Math.ceil(forMs) };
-}
-
-function originOf(url: string): string {
-  return URL.parse(url)?.origin ?? url;
 }

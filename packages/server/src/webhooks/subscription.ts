@@ -93,6 +93,11 @@ export function subscriptionIn({ owner, id, version, body }: StoredRecord): Subs
   };
 }
 
+/** Whoever answers there shares connections, limits and what is sent with every request. */
+export function originOf({ url }: Pick<SubscriptionRecord, 'url'>): string {
+  return URL.parse(url)?.origin ?? url;
+}
+
 /** The reader as whom it sees events: never more than its author saw. */
 export function readerOf(subscription: SubscriptionRecord): Caller {
   const { subscriptionId, tenantId, author, clearance } = subscription;

@@ -1,0 +1,52 @@
+// What those who manage subscriptions could find out by deliveries that they may not know: through the whole service.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { NewSubscription, Subscription } from '@tallystick/contract';
+import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { Consumer } from '../testing/consumer.ts';
+import { detailsOf, subscribing } from '../testing/subscribing.ts';
+import { startTestApp, type TestApp } from '../testing/test-app.ts';
+
+let app: TestApp;
+before(async () => {
+  app = await startTestApp({ ...WITH_PLATFORM_KEY, Webhooks__AllowPrivateTargets: 'true' });
+});
+after(() => app[Symbol.asyncDispose]());
+
+const askerOf = (tenant: string) => subscribing(() => app, tenant);
+const to = ({ url }: Consumer, more: object = {}) => ({
+  name: 'SIEM',
+  url,
+  eventTypes: ['AuditEventReceived'],
+  ...more,
+});
+
+test('who sends deliveries to a place of their own does not get the credentials of the place before', async () => {
+  await using theirs = await Consumer.start();
+  await using mine = await Consumer.start();
+  const ask = askerOf('redirected');
+  const headers = { Authorization: 'Bearer of-theirs', 'X-Team': 'blue' };
+  const { body: made } = await ask<NewSubscription>('POST', '', to(theirs, { headers }));
+  const path = `/${made.subscriptionId}`;
+  const shown = { Authorization: '[REDACTED]', 'X-Team': 'blue' };
+  const moves = [
+    ['PATCH', { url: mine.url }],
+    ['PATCH', { url: mine.url, headers: { Authorization: '[REDACTED]' } }],
+    ['PUT', to(mine, { headers: shown })],
+  ] as const;
+  for (const [method, body] of moves) {
+    const told = await ask(method, path, body);
+    assert.equal(told.code, '422 VALIDATION_FAILED', told.text);
+    assert.deepEqual(detailsOf(told), [
+      'headers.Authorization must be sent anew: what is kept goes to the origin that it was sent for alone',
+    ]);
+  }
+  const elsewhere = await ask<Subscription>('PATCH', path, { url: `${theirs.url}/further` });
+  assert.deepEqual([elsewhere.code, elsewhere.body.headers], ['200', shown], 'it is the same origin');
+  const anew = await ask('PATCH', path, { url: mine.url, headers: { Authorization: 'Bearer of-mine' } });
+  assert.equal(anew.code, '200', anew.text);
+  await ask('POST', `${path}/test`);
+  const [got] = await mine.gotMany(1);
+  assert.deepEqual([got!.headers.authorization, got!.headers['x-team']], ['Bearer of-mine', 'blue']);
+});
