@@ -150,7 +150,7 @@ export const WEBHOOK_OPERATIONS = [
     output: json(TestDelivery),
     answers: {
       Done: 'How the consumer answered.',
-      Repeated: 'Recognised by its key: the first answer again.',
+      Repeated: 'Recognised by its key: the first answer again, without `responseBody`.',
     },
     rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/test' },
   }),

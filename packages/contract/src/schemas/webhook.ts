@@ -81,7 +81,7 @@ export const RetryRule = strictObject(
 const headerValue = Type.String({ maxLength: LIMITS.customHeaderLengthMax });
 const headersAre = {
   description:
-    'Added to every delivery. The values of those that hold a credential, such as `Authorization`, are answered as `[REDACTED]`, which keeps the value when it is sent back.',
+    'Added to every delivery. The values of those that hold a credential, such as `Authorization`, are answered as `[REDACTED]`, which keeps the value when it is sent back with a URL of the same origin.',
   maxProperties: LIMITS.customHeadersMax,
 };
 
@@ -307,7 +307,8 @@ export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
   responseBody: optional(Type.String({ description: 'How the answer to a test delivery begins.' })),
   requestHeaders: optional(
     mapOf(Type.String(), {
-      description: 'As they were sent; credentials are `[REDACTED]`, and so are signatures of what is kept.',
+      description:
+        'As they were sent; credentials are `[REDACTED]`, and so are signatures of what is kept. Kept of the newest attempt alone.',
     }),
   ),
   timings: optional(AttemptTimings),

@@ -15,10 +15,18 @@ export function attemptsIn(progress: string | undefined): readonly DeliveryAttem
 }
 
 export function withAttempt(progress: string | undefined, attempt: DeliveryAttempt): string {
-  return JSON.stringify({ attempts: [...attemptsIn(progress), kept(attempt)].slice(-KEPT_MAX) });
+  const before = attemptsIn(progress).map(withoutHeaders);
+  return JSON.stringify({ attempts: [...before, keptAttempt(attempt)].slice(-KEPT_MAX) });
 }
 
-function kept(attempt: DeliveryAttempt): DeliveryAttempt {
+/** They may have 8 KB, and are the same each time but for what the attempt itself tells. */
+function withoutHeaders(attempt: DeliveryAttempt): DeliveryAttempt {
+  const { requestHeaders: _, ...others } = attempt;
+  return others;
+}
+
+/** As much of it as is stored. */
+export function keptAttempt(attempt: DeliveryAttempt): DeliveryAttempt {
   const { responseBody: _, requestHeaders = {}, ...others } = attempt;
   const headers = Object.entries(requestHeaders).map(([name, value]) => [
     name,

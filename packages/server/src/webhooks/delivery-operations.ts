@@ -18,7 +18,7 @@ import { type Clock, instant } from '../runtime/clock.ts';
 import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { acceptJob, jobOperation, keepAnswer } from '../work/job-keys.ts';
 import type { Job, JobState, WorkStore } from '../work/jobs.ts';
-import { attemptsIn } from './attempts.ts';
+import { attemptsIn, keptAttempt } from './attempts.ts';
 import { laneOf } from './lane-circuits.ts';
 import { testNotice } from './probe.ts';
 import { RECOVERY, type RecoveryTask } from './recovery.ts';
@@ -76,13 +76,12 @@ async function test(call: Call, subscriptionId: SubscriptionId, parts: DeliveryO
   const subscription = await found(call, subscriptionId, parts);
   const notice = testNotice(subscription, parts.nextId(), parts.clock);
   const { attempt, isDelivered } = await parts.sender.send(subscription, notice, 1, call.deadline.signal);
-  const body: TestDelivery = {
-    webhookId: notice.webhookId,
-    delivered: isDelivered,
-    attempt: seenAttempt(call, subscription, attempt),
-  };
-  const { kind, body: kept } = await keepAnswer(call, body, parts);
-  return { kind: kind === 'Accepted' ? 'Done' : kind, body: kept } as const;
+  const { webhookId } = notice;
+  // A repeat is shown no more than the history of a delivery holds, for the same reasons: attempts.ts.
+  const kept: TestDelivery = { webhookId, delivered: isDelivered, attempt: keptAttempt(attempt) };
+  const answer = await keepAnswer(call, kept, parts);
+  if (answer.kind === 'Repeated') return { kind: 'Repeated', body: answer.body } as const;
+  return { kind: 'Done', body: { ...kept, attempt: seenAttempt(call, subscription, attempt) } } as const;
 }
 
 async function recover(

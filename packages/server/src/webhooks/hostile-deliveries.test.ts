@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { NewSubscription, Subscription } from '@tallystick/contract';
+import type { Subscription, TestDelivery } from '@tallystick/contract';
 import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { Consumer } from '../testing/consumer.ts';
+import { filesWith } from '../testing/redacting.ts';
 import { detailsOf, subscribing } from '../testing/subscribing.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
@@ -27,7 +28,7 @@ test('who sends deliveries to a place of their own does not get the credentials 
   await using mine = await Consumer.start();
   const ask = askerOf('redirected');
   const headers = { Authorization: 'Bearer of-theirs', 'X-Team': 'blue' };
-  const { body: made } = await ask<NewSubscription>('POST', '', to(theirs, { headers }));
+  const { body: made } = await ask('POST', '', to(theirs, { headers }));
   const path = `/${made.subscriptionId}`;
   const shown = { Authorization: '[REDACTED]', 'X-Team': 'blue' };
   const moves = [
@@ -49,4 +50,20 @@ test('who sends deliveries to a place of their own does not get the credentials 
   await ask('POST', `${path}/test`);
   const [got] = await mine.gotMany(1);
   assert.deepEqual([got!.headers.authorization, got!.headers['x-team']], ['Bearer of-mine', 'blue']);
+});
+
+test('what a consumer answers to a test is shown once and kept nowhere', async () => {
+  await using consumer = await Consumer.start();
+  consumer.reply = () => (response) => void response.end('canary-in-an-answer');
+  const ask = askerOf('answered');
+  const { body: made } = await ask('POST', '', to(consumer));
+  const tested = () =>
+    ask<TestDelivery>('POST', `/${made.subscriptionId}/test`, undefined, { 'Idempotency-Key': 'once' });
+  const first = await tested();
+  assert.equal(first.body.attempt.responseBody, 'canary-in-an-answer');
+  const again = await tested();
+  assert.equal(again.body.webhookId, first.body.webhookId);
+  assert.equal(again.body.attempt.responseBody, undefined);
+  assert.equal(consumer.got.length, 1);
+  assert.deepEqual(filesWith(app.dataDirectory, 'canary-in-an-answer'), []);
 });
