@@ -8,9 +8,9 @@ export function consumersOver(http: Pick<OutboundHttp, 'send'>): Consumers {
   return { post: (post) => send(http, post) };
 }
 
-async function send(http: Pick<OutboundHttp, 'send'>, post: Post): Promise<PostResult> {
+async function send(http: Pick<OutboundHttp, 'send'>, { tenant, ...post }: Post): Promise<PostResult> {
   try {
-    const request = { ...post, method: 'POST', overLimit: 'Cut' } as const;
+    const request = { ...post, party: tenant, method: 'POST', overLimit: 'Cut' } as const;
     const { status, headers, body, timings } = await http.send(request);
     return { ...timesOf(timings), status, retryAfter: headers['retry-after'], body };
   } catch (error) {

@@ -1,8 +1,10 @@
 // The port to the consumers of webhooks: one POST, and what came of it. Where it may go is judged behind the port.
 
-import type { SubscriptionTls } from '@tallystick/contract';
+import type { SubscriptionTls, TenantId } from '@tallystick/contract';
 
 export interface Post {
+  /** Tenants do not wait for one another, also where they send to the same consumer. */
+  readonly tenant: TenantId;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;

@@ -67,6 +67,7 @@ export class Sender {
     const body = Buffer.from(bodyOf(subscription, notice, { attemptNumber, atMs, secrets }));
     const own = ownHeaders(notice, { attemptNumber, atMs, body, secrets });
     const result = await consumers.post({
+      tenant: subscription.tenantId,
       url: subscription.url,
       headers: { ...opened.headers, ...own },
       body,

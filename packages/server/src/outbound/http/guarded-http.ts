@@ -72,9 +72,10 @@ class GuardedHttp implements OutboundHttp {
   }
 
   async send(request: OutboundRequest): Promise<OutboundAnswer> {
-    const { signal } = request;
+    const { signal, party } = request;
     const target = this.#targetOf(request.url);
     const { origin } = target.url;
+    const sharer = party === undefined ? origin : `${origin} for ${party}`;
     const material = target.isTls ? nameOfMaterial(request.tls) : '';
     const course = new Course(this.#clock);
     const abort = () => course.end(signal!.reason as Error);
@@ -82,12 +83,12 @@ class GuardedHttp implements OutboundHttp {
     signal?.addEventListener('abort', abort);
     this.#underWay.add(course);
     try {
-      const wait = this.#slots.take(origin, course);
+      const wait = this.#slots.take(sharer, course);
       if (wait !== undefined) await wait;
       try {
         return await this.#inTime({ target, request, peer: origin + material, material, course });
       } finally {
-        this.#slots.give(origin);
+        this.#slots.give(sharer);
       }
     } catch (error) {
       throw course.ended ?? faultOf(error, target.url, course);

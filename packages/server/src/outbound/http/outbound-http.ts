@@ -22,6 +22,8 @@ export interface OutboundRequest {
   /** From the moment at which a slot is free. */
   readonly timeoutMs: number;
   readonly tls?: TlsMaterial | undefined;
+  /** Whose request it is: each party has a share of its own of the slots of an origin. */
+  readonly party?: string;
   /** Aborted: rejects with its reason. */
   readonly signal?: AbortSignal;
 }

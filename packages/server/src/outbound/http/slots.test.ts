@@ -9,14 +9,17 @@ import { until } from '../../testing/until.ts';
 import { anyAddress } from './address-rules.ts';
 import { createOutboundHttp } from './guarded-http.ts';
 import { OutboundError, peerIsToBlame } from './outbound-error.ts';
-import type { OutboundHttp } from './outbound-http.ts';
+import type { OutboundHttp, OutboundRequest } from './outbound-http.ts';
 import type { SlotLimits } from './slots.ts';
 
 const clientWith = (limits: Partial<SlotLimits>) =>
   createOutboundHttp({ clock: systemClock, https: anyAddress, http: anyAddress, limits });
 
-const ask = (http: OutboundHttp, url: string, more: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
-  http.send({ url, answerBytesMax: 1000, timeoutMs: 60_000, ...more });
+const ask = (
+  http: OutboundHttp,
+  url: string,
+  more: Pick<OutboundRequest, 'signal' | 'party'> & { timeoutMs?: number } = {},
+) => http.send({ url, answerBytesMax: 1000, timeoutMs: 60_000, ...more });
 
 /** Answers when its gate opens. */
 function gated() {
@@ -43,6 +46,18 @@ describe('slots', () => {
     gate.open();
     const answers = await Promise.all(held);
     assert.deepEqual([answers.length, slow.requests.length, slow.connections], [6, 6, 2]);
+  });
+
+  it('of an origin are a share for each party: one that holds all of its own keeps no other waiting', async () => {
+    const gate = gated();
+    await using shared = await ScriptedConsumer.start(gate.script, gate.script, accepts);
+    using http = clientWith({ slotsMax: 10, slotsPerOriginMax: 2, waitMs: 60_000 });
+    const held = Array.from({ length: 6 }, () => ask(http, shared.url, { party: 'slow' }));
+    await until(() => shared.requests.length === 2);
+    assert.equal((await ask(http, shared.url, { party: 'quick' })).status, 200);
+    assert.equal(shared.requests.length, 3, 'the others wait');
+    gate.open();
+    await Promise.all(held);
   });
 
   it('in all are bounded too, and go to origins in turn', async () => {

@@ -1,5 +1,5 @@
-// How many requests are on their way: in all, and to each origin, so that one that hangs takes no more than its share. Who finds
-// no free slot waits for one, for a while; origins that wait for the same one take turns.
+// How many requests are on their way: in all, and for each sharer, an origin or one party's part of it, so that an origin that hangs takes
+// no more than its share. Who finds no free slot waits for one, for a while; sharers that wait for the same one take turns.
 
 import type { Clock } from '../../runtime/clock.ts';
 import type { Course } from './course.ts';
@@ -10,7 +10,7 @@ export interface SlotLimits {
   readonly waitMs: number;
 }
 
-interface Origin {
+interface Sharer {
   readonly name: string;
   busy: number;
   /** The one that has waited longest comes first. */
@@ -20,9 +20,9 @@ interface Origin {
 export class Slots {
   readonly #clock: Clock;
   readonly #limits: SlotLimits;
-  readonly #origins = new Map<string, Origin>();
+  readonly #sharers = new Map<string, Sharer>();
   /** Those that somebody waits for. */
-  readonly #wanted = new Set<Origin>();
+  readonly #wanted = new Set<Sharer>();
   #busy = 0;
 
   constructor(clock: Clock, limits: SlotLimits) {
@@ -36,17 +36,17 @@ export class Slots {
 
   /** Undefined: it has one at once. Rejects with Busy, or with the end of the course; then there is none to give back. */
   take(name: string, course: Course): Promise<void> | undefined {
-    const origin = this.#origins.get(name) ?? { name, busy: 0, waiting: new Set() };
-    if (origin.waiting.size > 0 || !this.#hasRoom(origin)) return this.#wait(origin, course);
-    this.#occupy(origin);
+    const sharer = this.#sharers.get(name) ?? { name, busy: 0, waiting: new Set() };
+    if (sharer.waiting.size > 0 || !this.#hasRoom(sharer)) return this.#wait(sharer, course);
+    this.#occupy(sharer);
     return undefined;
   }
 
   give(name: string): void {
-    const origin = this.#origins.get(name)!;
-    origin.busy -= 1;
+    const sharer = this.#sharers.get(name)!;
+    sharer.busy -= 1;
     this.#busy -= 1;
-    this.#forgetUnused(origin);
+    this.#forgetUnused(sharer);
     for (const each of this.#wanted) {
       if (!this.#hasRoom(each)) continue;
       const [grant] = each.waiting;
@@ -54,46 +54,46 @@ export class Slots {
     }
   }
 
-  #wait(origin: Origin, course: Course): Promise<void> {
+  #wait(sharer: Sharer, course: Course): Promise<void> {
     const { waitMs } = this.#limits;
     return course.during((done, failed) => {
       const leave = () => {
         timer.cancel();
-        origin.waiting.delete(grant);
-        this.#wanted.delete(origin);
-        if (origin.waiting.size > 0) this.#wanted.add(origin);
+        sharer.waiting.delete(grant);
+        this.#wanted.delete(sharer);
+        if (sharer.waiting.size > 0) this.#wanted.add(sharer);
       };
       const grant = () => {
         leave();
-        this.#occupy(origin);
+        this.#occupy(sharer);
         done();
       };
       const timer = this.#clock.after(waitMs, () => {
         leave();
-        this.#forgetUnused(origin);
-        failed(course.error('Busy', `${origin.name} was not asked: no slot was free within ${waitMs} ms`));
+        this.#forgetUnused(sharer);
+        failed(course.error('Busy', `${sharer.name} was not asked: no slot was free within ${waitMs} ms`));
       });
-      this.#origins.set(origin.name, origin);
-      origin.waiting.add(grant);
-      this.#wanted.add(origin);
+      this.#sharers.set(sharer.name, sharer);
+      sharer.waiting.add(grant);
+      this.#wanted.add(sharer);
       return () => {
         leave();
-        this.#forgetUnused(origin);
+        this.#forgetUnused(sharer);
       };
     });
   }
 
-  #hasRoom(origin: Origin): boolean {
-    return this.#busy < this.#limits.slotsMax && origin.busy < this.#limits.slotsPerOriginMax;
+  #hasRoom(sharer: Sharer): boolean {
+    return this.#busy < this.#limits.slotsMax && sharer.busy < this.#limits.slotsPerOriginMax;
   }
 
-  #occupy(origin: Origin): void {
-    this.#origins.set(origin.name, origin);
-    origin.busy += 1;
+  #occupy(sharer: Sharer): void {
+    this.#sharers.set(sharer.name, sharer);
+    sharer.busy += 1;
     this.#busy += 1;
   }
 
-  #forgetUnused(origin: Origin): void {
-    if (origin.busy === 0 && origin.waiting.size === 0) this.#origins.delete(origin.name);
+  #forgetUnused(sharer: Sharer): void {
+    if (sharer.busy === 0 && sharer.waiting.size === 0) this.#sharers.delete(sharer.name);
   }
 }
