@@ -41,6 +41,8 @@ interface Found {
 }
 
 const AT_ONCE = 2;
+/** A log may be long: the recoveries of one tenant keep no other tenant waiting. */
+const PER_TENANT = 1;
 const ATTEMPTS_MAX = 5;
 const KEPT_MS = 30 * 86_400_000;
 const PORTION = 500;
@@ -54,6 +56,7 @@ export function recoveryWork(parts: RecoveryParts): KindOfWork {
     atOnce: AT_ONCE,
     perLane: 1,
     attemptsMax: ATTEMPTS_MAX,
+    limits: () => ({ perTenant: PER_TENANT }),
     async handle({ tenant, body }, { signal, progress }): Promise<JobOutcome> {
       const { subscriptionId, sinceMs } = parseJson(body) as RecoveryTask;
       const subscription = (await parts.subscriptions.latest(tenant)).get(subscriptionId);
