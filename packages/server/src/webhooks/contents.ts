@@ -11,9 +11,10 @@ import type { Call, Correlation } from '../call.ts';
 import { noteSecretsRead, type ReadNoticeParts } from '../events/secret-read.ts';
 import { judgesOf, type Published, showEvent } from '../events/show.ts';
 import type { Sight } from '../policies/sight.ts';
-import { type Clock, instant } from '../runtime/clock.ts';
+import { instant } from '../runtime/clock.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { readWritten } from '../written-json.ts';
+import { RecentReads } from './recent-reads.ts';
 import type { Content } from './sender.ts';
 import { readerOf, sharedReaderOf, type SubscriptionRecord } from './subscription.ts';
 import type { Source } from './task.ts';
@@ -37,14 +38,14 @@ export class Contents {
   readonly #parts: ContentParts;
   readonly #readers = new WeakMap<SubscriptionRecord, Readers>();
   /** Many subscriptions are told of one event at the same time: it is read, and written as text, once for all of them. */
-  readonly #events: Shared<StoredEvent | undefined>;
-  readonly #published: Shared<Published>;
+  readonly #events: RecentReads<StoredEvent | undefined>;
+  readonly #published: RecentReads<Published>;
   #texts = new WeakMap<StoredEvent, WeakMap<Sight, ShownText>>();
 
   constructor(parts: ContentParts) {
     this.#parts = parts;
-    this.#events = new Shared(parts.clock);
-    this.#published = new Shared(parts.clock);
+    this.#events = new RecentReads(parts.clock);
+    this.#published = new RecentReads(parts.clock);
   }
 
   /** Undefined: there is nothing to be told. `requestId`: names the reading in the log. */
@@ -145,28 +146,4 @@ function readOf(event: AuditEvent): AuditEvent {
     ...(context !== undefined && { context: readWritten(context) }),
     ...(payload !== undefined && { payload: readWritten(payload) }),
   };
-}
-
-/** So long what was read is shared: what is deleted at that moment may be on its way to a consumer already. */
-const SHARED_NS = 20e6;
-const SHARED_MAX = 1000;
-
-class Shared<T> {
-  readonly #clock: Pick<Clock, 'monotonicNs'>;
-  #known = new Map<string, { readonly value: Promise<T>; readonly fromNs: number }>();
-
-  constructor(clock: Pick<Clock, 'monotonicNs'>) {
-    this.#clock = clock;
-  }
-
-  get(key: string, read: () => Promise<T>): Promise<T> {
-    const nowNs = this.#clock.monotonicNs();
-    const known = this.#known.get(key);
-    if (known !== undefined && nowNs - known.fromNs < SHARED_NS) return known.value;
-    if (this.#known.size >= SHARED_MAX) this.#known = new Map();
-    const value = read();
-    this.#known.set(key, { value, fromNs: nowNs });
-    value.catch(() => this.#known.delete(key));
-    return value;
-  }
 }
