@@ -37,6 +37,11 @@ test('what is hop by hop, or the delivery itself decides, is refused in any case
     assert.match(issueOf(name) ?? '', /belongs to the delivery itself and cannot be set$/, name);
 });
 
+test('a name that servers take for one of ours is refused: to CGI and its kin `_` and `-` are the same', () => {
+  for (const name of ['X_Audit_Signature', 'x-audit_timestamp', 'Webhook_Id', 'Content_Length', 'USER_AGENT'])
+    assert.match(issueOf(name) ?? '', /belongs to the delivery itself and cannot be set$/, name);
+});
+
 test('bytes that no header may hold are refused, in names and in values, and no value is shown', () => {
   for (const name of ['', 'X Team', 'X-Team:', 'X\r\nHost', 'Zürich', 'X\u0000'])
     assert.match(issueOf(name) ?? '', /is not a name that a header can have$/, JSON.stringify(name));

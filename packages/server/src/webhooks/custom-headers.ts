@@ -61,7 +61,9 @@ function nameIssue(name: string, lower: string): string | undefined {
   const max = LIMITS.customHeaderNameLengthMax;
   if (name.length > max) return `has a name of ${name.length} characters; at most ${max} are allowed`;
   if (!NAME.test(name)) return 'is not a name that a header can have';
-  const isOurs = FORBIDDEN.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix));
+  // CGI and its kin take both for the same header.
+  const dashed = lower.replaceAll('_', '-');
+  const isOurs = FORBIDDEN.has(dashed) || FORBIDDEN_PREFIXES.some((prefix) => dashed.startsWith(prefix));
   return isOurs ? 'belongs to the delivery itself and cannot be set' : undefined;
 }
 

@@ -1,6 +1,7 @@
 // The signatures of deliveries against golden vectors, which were signed by the words of the specification and not by this code.
 
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -43,3 +44,10 @@ for (const name of requests) {
     assert.deepEqual(made, Object.fromEntries(shown));
   });
 }
+
+test('a secret that is nothing but the prefix is no empty key, by which anybody could sign', () => {
+  const headers = signatureHeaders('id', 0, Buffer.from('{}'), ['whsec_']);
+  const by = (key: string) => `v1,${createHmac('sha256', key).update('id.0.{}').digest('base64')}`;
+  assert.equal(headers['webhook-signature'], by('whsec_'));
+  assert.notEqual(headers['webhook-signature'], by(''));
+});

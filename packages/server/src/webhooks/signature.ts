@@ -44,7 +44,8 @@ function standardSignature(id: string, seconds: string, body: Uint8Array, secret
     .digest('base64');
 }
 
-const IN_BASE64 = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
+/** With something behind the prefix: by an empty key anybody could sign. */
+const IN_BASE64 = /^whsec_((?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 
 interface Keys {
   readonly plain: KeyObject;
