@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { freePort } from '../packages/server/src/testing/free-port.ts';
 import { shellBlocks, shownAnswers, startByCommand } from './shell-blocks.ts';
 import { assertShown, shownText } from './shown.ts';
 import { readText } from './source.ts';
@@ -44,6 +45,24 @@ for (const guide of ['docs/guides/policies.md', 'docs/guides/legal-hold.md'])
       else assert.match(answers[i]!.trimStart(), new RegExp(`^${shownText(text).source}`), blocks[i]);
     }
   });
+
+it('docs/guides/webhooks.md does what it says', async () => {
+  await using service = await startByCommand('env Webhooks__AllowPrivateTargets=true npm start --silent');
+  const guide = 'docs/guides/webhooks.md';
+  const port = String(await freePort());
+  const withPort = (text: string) => text.replaceAll('8095', port);
+  const blocks = shellBlocks(guide);
+  // Nothing goes on where a block fails.
+  const tidied = ["trap 'kill $LISTENING 2> /dev/null || true' EXIT", ...blocks.map(withPort)];
+  const [, ...answers] = service.run(tidied);
+  const shown = shownAnswers(guide);
+  // The last one tidies up.
+  assert.equal(shown.size, blocks.length - 1);
+  for (const [i, { isJson, text }] of shown) {
+    if (isJson) assertShown(JSON.parse(answers[i]!), JSON.parse(text), blocks[i]);
+    else assert.match(answers[i]!.trimStart(), new RegExp(`^${shownText(withPort(text)).source}`), blocks[i]);
+  }
+});
 
 it('docs/guides/verify.md does what it says', async () => {
   await using service = await startByCommand('npm start --silent');

@@ -27,8 +27,12 @@ const URL_DEFAULT = 'http://127.0.0.1:8080';
 
 /** `whose` says what of the tenant the command is about. */
 export function addServiceOptions(command: Command, whose: string): Command {
+  return addAddressOptions(command.requiredOption('--tenant <tenant>', whose));
+}
+
+/** For a command that may do without a tenant. */
+export function addAddressOptions(command: Command): Command {
   return command
-    .requiredOption('--tenant <tenant>', whose)
     .option('--url <address>', `of the service (default: TALLYSTICK_URL, or ${URL_DEFAULT})`)
     .option('--api-key <key>', 'what to log in with (default: TALLYSTICK_API_KEY)');
 }

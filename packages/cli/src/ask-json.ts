@@ -40,7 +40,9 @@ export function askerOf(service: AskedService, advice: Advice): AskService {
     const { bytes, headers } = await byVersion((version) =>
       fetchBytes(`${address}/api/${version}/${path}`, { ...options, advice, ...asked }),
     );
-    return { answer: membersOf(parseJson(textOf(bytes, 'answer'))), headers, path };
+    // What was deleted is answered with nothing.
+    const answer = asked.method === 'DELETE' ? {} : membersOf(parseJson(textOf(bytes, 'answer')));
+    return { answer, headers, path };
   };
 }
 

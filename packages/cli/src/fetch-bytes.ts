@@ -18,7 +18,7 @@ export interface FetchOptions {
   /** Sent as JSON, if there is one. */
   readonly body?: unknown;
   /** If nothing is said: POST where there is a body, and GET where there is none. */
-  readonly method?: 'POST' | 'PUT';
+  readonly method?: 'POST' | 'PUT' | 'DELETE';
   /** Beside those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
@@ -29,7 +29,7 @@ export interface Fetched {
   readonly headers: Headers;
 }
 
-const ANSWERED: readonly number[] = [200, 201, 202];
+const ANSWERED: readonly number[] = [200, 201, 202, 204];
 
 /** Nobody answered, or not with one of these. */
 export class NoAnswer extends CannotRun {

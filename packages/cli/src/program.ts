@@ -19,6 +19,7 @@ import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { webhooksCommand } from './commands/webhooks.ts';
 import { witnessCommand } from './commands/witness.ts';
 import { configureUsage } from './usage.ts';
 
@@ -40,6 +41,7 @@ export function makeProgram(): Command {
     redactCommand(),
     eraseCommand(),
     confirmCommand(),
+    webhooksCommand(),
     verifyCommand(),
     bundleCommand(),
     witnessCommand(),

@@ -33,3 +33,4 @@ export { createSystemRandom } from './runtime/random.ts';
 export { StartError } from './start-error.ts';
 export type { Disagreement } from './streams/anchor/comparison.ts';
 export type { NewEpoch } from './streams/anchor/recovery.ts';
+export { type Secrets, signatureHeaders } from './webhooks/signature.ts';
