@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CLASSIFICATIONS } from '@tallystick/contract';
+import { type Classification, CLASSIFICATIONS } from '@tallystick/contract';
 import type { Config } from './config/settings.ts';
 import type { RemoteKey } from './keys/remote-key.ts';
 import { anyAddress, loopbackOnly, noAddress } from './outbound/http/address-rules.ts';
@@ -28,15 +28,19 @@ export interface KeyringSettings extends Pick<Config, 'encryption' | 'environmen
 export function keyringOf(settings: KeyringSettings): KeyringPlace {
   const { encryption, storage } = settings;
   const { classifications, keyring, provider, previousProvider: previous, previousKey } = encryption;
-  const sealed = CLASSIFICATIONS.filter(
-    (each) => classifications.includes('All') || classifications.includes(each),
-  );
   return {
     path: keyring ?? join(storage.dataDirectory, KEYRING_FILE),
     provider: providerOf(provider, settings),
     previous: previous && providerOf(previous, settings, previousKey),
-    sealed: sealedBits(sealed),
+    sealed: sealedBits(sealedOf(classifications)),
   };
+}
+
+/** The classifications whose content is encrypted at rest. */
+export function sealedOf(
+  classifications: KeyringSettings['encryption']['classifications'],
+): Classification[] {
+  return CLASSIFICATIONS.filter((each) => classifications.includes('All') || classifications.includes(each));
 }
 
 function providerOf(name: KeyringProvider['name'], settings: KeyringSettings, key?: string): KeyringProvider {

@@ -20,11 +20,13 @@ import { type AlertPolicies, type AlertPoliciesParts, readAlertPolicies } from '
 import { forgetIfGone } from './gone-values.ts';
 import { type AlertMatch, raiseAlerts, windowKeysOf } from './raise-alerts.ts';
 import type { NewJob } from '../work/jobs.ts';
+import type { SealedValues } from './sealed-values.ts';
 import type { NewViolation, ViolationStore } from './violations.ts';
 
 export interface AlertParts extends AlertPoliciesParts {
   readonly follows: FollowStore;
   readonly violations: ViolationStore;
+  readonly values: Pick<SealedValues, 'seal'>;
   readonly records: Pick<RecordReader, 'version'>;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
@@ -100,7 +102,7 @@ export class AlertFollower implements FollowerWork {
     const policies = await this.#policiesOf(log);
     const first = policies.firstIndex(nextIndex) ?? endIndex;
     if (first > nextIndex) return { tenant, nextIndex, endIndex: Math.min(first, endIndex) };
-    const { violations, nextId, clock } = this.#parts;
+    const { violations, values, nextId, clock } = this.#parts;
     const events = await nextPortion(this.#parts.log, log);
     const matches: AlertMatch[] = [];
     const taken: StoredEvent[] = [];
@@ -117,7 +119,8 @@ export class AlertFollower implements FollowerWork {
     const keys = windowKeysOf(matches);
     const windows = keys.length === 0 ? [] : await violations.forTenant(tenant).windows(keys);
     const untilMs = decodeEntry(taken.at(-1)!.entry).receivedAtMs;
-    const alerts = raiseAlerts(matches, windows, untilMs, { nextId, nowMs: clock.now() });
+    const raised = raiseAlerts(matches, windows, untilMs, { nextId, nowMs: clock.now() });
+    const alerts = { ...raised, violations: await values.seal(tenant, raised.violations) };
     const holding = alerts.violations.filter(({ groupKey }) => groupKey !== undefined);
     if (holding.length > 0)
       this.#counted.set(

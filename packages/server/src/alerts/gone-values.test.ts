@@ -17,6 +17,9 @@ import { makePolicy } from '../testing/policy-store.ts';
 import { purgeIn } from '../testing/purge.ts';
 import { until } from '../testing/until.ts';
 import { AlertFollower } from './alert-follower.ts';
+import type { SealedValues } from './sealed-values.ts';
+
+const IN_THE_CLEAR: Pick<SealedValues, 'seal'> = { seal: async (_, violations) => [...violations] };
 
 const FACTS = {
   action: 'Delete.Invoice',
@@ -48,6 +51,7 @@ test('what a threshold counts under is kept as a hash that nobody can guess with
     ...access,
     telemetry: { error: assert.fail },
     ...store,
+    values: IN_THE_CLEAR,
     notify: async () => [],
   };
   const follower = new AlertFollower({ ...parts, clock: { ...store.clock, monotonicNs: () => 0 } });
@@ -92,7 +96,15 @@ test('what is erased while a turn of the follower counts by it is not kept by th
     },
   };
   const telemetry = { error: assert.fail };
-  const parts = { ...storage, ...access, follows, telemetry, ...store, notify: async () => [] };
+  const parts = {
+    ...storage,
+    ...access,
+    follows,
+    telemetry,
+    ...store,
+    values: IN_THE_CLEAR,
+    notify: async () => [],
+  };
   const follower = new AlertFollower({ ...parts, clock: { ...store.clock, monotonicNs: () => 0 } });
   while ((await follower.turn()).taken > 0);
   assert.equal(raised, 1, 'the erasure came between');

@@ -26,6 +26,8 @@ export interface NewViolation
   readonly highest: Classification;
   readonly fields?: readonly string[] | undefined;
   readonly groupKey?: string | undefined;
+  /** `groupKey` is a box: sealed-values.ts. */
+  readonly isSealed?: boolean | undefined;
   readonly observedValue?: number;
   readonly threshold?: AlertThreshold | undefined;
   readonly detectedAtMs: number;

@@ -1,7 +1,10 @@
 // The followers of the log: the index of events, the one that raises alerts, and the one that queues deliveries.
 
 import { AlertFollower } from '../alerts/alert-follower.ts';
+import { createSealedValues, type SealedValues } from '../alerts/sealed-values.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
+import { sealedOf } from '../keyring-place.ts';
+import { createSecretBoxes } from '../keys/secret-box.ts';
 import type { Surroundings } from './surroundings.ts';
 import { type Webhooks, webhooksOn, type WebhooksParts } from './webhooks-on.ts';
 
@@ -9,23 +12,39 @@ export interface Followers {
   /** Keeps the index of events up to date with the log. */
   readonly indexFollower: Follower;
   readonly webhooks: Webhooks;
+  /** Through which violations are read. */
+  readonly values: SealedValues;
   /** All of them. */
   readonly followers: readonly Follower[];
 }
 
 /** `wakeFollowers`: the log has grown. */
 export function followersOn(
-  parts: WebhooksParts,
+  parts: Omit<WebhooksParts, 'values'>,
   surroundings: Surroundings,
 ): Followers & { readonly wakeFollowers: () => void } {
   const { storage, access, isPressed } = parts;
   const { index, log, records, follows, violations } = storage;
   const { policies, tenants } = access;
-  const { clock, random, telemetry, nextId } = surroundings;
-  const webhooks = webhooksOn(parts, surroundings);
+  const { clock, random, telemetry, nextId, config } = surroundings;
+  const boxes = createSecretBoxes(storage.secretKeys, random);
+  const values = createSealedValues(boxes, sealedOf(config.encryption.classifications));
+  const webhooks = webhooksOn({ ...parts, values }, surroundings);
   const { notify, notifier } = webhooks;
   const common = { clock, random, telemetry, isPressed };
-  const alerts = { log, records, follows, violations, policies, tenants, clock, nextId, telemetry, notify };
+  const alerts = {
+    log,
+    records,
+    follows,
+    violations,
+    values,
+    policies,
+    tenants,
+    clock,
+    nextId,
+    telemetry,
+    notify,
+  };
   const indexFollower = createFollower({ name: 'the index of events', work: index, ...common });
   // Asks the rules of Alert policies about new events.
   const alertFollower = createFollower({
@@ -37,6 +56,7 @@ export function followersOn(
   return {
     indexFollower,
     webhooks,
+    values,
     followers,
     wakeFollowers() {
       for (const follower of followers) follower.wake();

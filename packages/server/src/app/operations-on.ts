@@ -84,10 +84,14 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
   };
 }
 
-function violationOperations({ storage, sequencer }: Store, reading: Reading, surroundings: Surroundings) {
+function violationOperations(
+  { storage, values, sequencer }: Store,
+  reading: Reading,
+  surroundings: Surroundings,
+) {
   const { nextId, random, clock, telemetry } = surroundings;
   const ids = { nextId, uuid: () => random.uuid() };
-  const { violations } = storage;
+  const violations = values.opened(storage.violations);
   return createViolationOperations({ ...reading, violations, sequencer, clock, ids, telemetry });
 }
 

@@ -12,6 +12,7 @@ import type { EventsRequest } from '../streams/log.ts';
 import type { NewestWitnessed } from '../streams/witness/newest-witnessed.ts';
 import { alertJobs } from '../webhooks/alert-jobs.ts';
 import type { AlertParts } from '../alerts/alert-follower.ts';
+import type { SealedValues } from '../alerts/sealed-values.ts';
 import type { Circuits } from '../webhooks/circuits.ts';
 import { Contents } from '../webhooks/contents.ts';
 import { deliveryWork } from '../webhooks/deliverer.ts';
@@ -45,6 +46,7 @@ export interface Webhooks {
 export interface WebhooksParts {
   readonly storage: LateStorage;
   readonly access: Access;
+  readonly values: SealedValues;
   readonly append: (request: EventsRequest) => Promise<unknown>;
   readonly newestWitnessed: NewestWitnessed;
   readonly membership: Membership;
@@ -53,9 +55,10 @@ export interface WebhooksParts {
 }
 
 export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): Webhooks {
-  const { storage, access, append, newestWitnessed, membership, wake, isPressed } = parts;
+  const { storage, access, values, append, newestWitnessed, membership, wake, isPressed } = parts;
   const { clock, random, telemetry, nextId, waysOut, config } = surroundings;
-  const { work, log, violations, records, follows, tree: trees } = storage;
+  const { work, log, records, follows, tree: trees } = storage;
+  const violations = values.opened(storage.violations);
   const { tenants, subscriptions } = access;
   const { timeScale } = config.webhooks;
   const wakeDeliverer = () => wake('Delivery');

@@ -28,7 +28,7 @@ export interface SecretKeys {
 /** What a box is for. */
 export interface SecretPlace {
   readonly tenant: TenantId;
-  readonly kind: RecordKind;
+  readonly kind: RecordKind | 'Violation';
   readonly id: string;
   readonly purpose: string;
 }

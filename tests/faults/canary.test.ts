@@ -1,0 +1,163 @@
+// A word that stands in events, and nowhere else: where it is found in what the service keeps, before and behind each way to remove it.
+// What is encrypted is found nowhere from the beginning; what was removed is found nowhere any more, in no file, no write-ahead log,
+// no row of a database, no piece of the index, and no copy.
+
+import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { AuditEvent, Erasure, List, PolicyViolation } from '@tallystick/contract';
+import { until } from '../../packages/server/src/testing/until.ts';
+import { BACKENDS, type Backend } from './backends.ts';
+import { event } from './client.ts';
+import { Served } from './deletions/served.ts';
+import { newCanary, tracesOf } from './deletions/traces.ts';
+import { SIZE } from './size.ts';
+
+/** Of a log so long the index makes a piece. */
+const FILLING = 2100;
+const BATCH = 700;
+/** On PostgreSQL, with every `npm test`. */
+const SHORT = ['redact', 'tenant'];
+const FIELDS = ['payload', 'context', 'actor.userId', 'actor.userName'];
+
+/** Events that tell a canary wherever they may, one of them twice, and many that do not. */
+async function tell(served: Served, tenant: string, classification: string): Promise<CanaryTenant> {
+  const canary = newCanary();
+  const threshold = { count: 1, window: 'P1D', groupBy: 'payload.note' };
+  const rules = [{ conditions: {}, effect: { violationType: 'Counted', threshold } }];
+  const policies: [policyType: string, rules: readonly object[]][] = [
+    ['Alert', rules],
+    ['Retention', [{ conditions: { action: 'Expire.Soon' }, effect: { retentionPeriod: 'PT1S' } }]],
+  ];
+  for (const [policyType, ofType] of policies)
+    await served.done(201, {
+      tenant,
+      path: '/api/v1/policies',
+      body: { name: policyType, policyType, rules: ofType },
+    });
+  const telling = (eventId?: string) => ({
+    ...event('m'),
+    ...(eventId !== undefined && { eventId }),
+    actor: { actorType: 'User', userId: canary, userName: `${canary}@acme.test` },
+    action: tenant.startsWith('purge') ? 'Expire.Soon' : 'Approve.Invoice',
+    classification,
+    context: { device: canary, deeper: { [canary]: 1 } },
+    payload: { note: canary, list: [canary, { of: `what ${canary} is` }] },
+  });
+  const eventIds: string[] = [];
+  for (const [i, id] of [undefined, '01KE0000000000000000000042'].entries()) {
+    const asking = { tenant, key: `once-${i}`, body: telling(id) };
+    const { eventId } = await served.done<{ eventId: string }>(201, asking);
+    assert.equal((await served.done<{ eventId: string }>(200, asking)).eventId, eventId);
+    eventIds.push(eventId);
+  }
+  for (let sent = 0; sent < FILLING; sent += BATCH) {
+    const events = Array.from({ length: BATCH }, (_, i) => ({
+      ...event(`filling ${sent + i}`),
+      classification,
+    }));
+    await served.done(201, { tenant, path: '/api/v1/audit-events/batch', body: { events } });
+  }
+  return { tenant, canary, eventIds };
+}
+
+interface CanaryTenant {
+  readonly tenant: string;
+  readonly canary: string;
+  readonly eventIds: readonly string[];
+}
+
+/** The service finds it, and so do its alerts. */
+async function requireFound(served: Served, { tenant, canary, eventIds }: CanaryTenant): Promise<void> {
+  const search = { tenant, path: '/api/v1/audit-events/search', body: { query: canary } };
+  const { results } = await served.done<{ results: AuditEvent[] }>(200, search);
+  assert.equal(results.length, eventIds.length);
+  const listing = { tenant, method: 'GET', path: '/api/v1/violations' };
+  await until(async () => {
+    const { data } = await served.done<List<PolicyViolation>>(200, listing);
+    return data.some(({ groupKey }) => groupKey === canary);
+  });
+}
+
+async function erase(served: Served, { tenant }: CanaryTenant, scope: object): Promise<void> {
+  const asking = { tenant, path: '/api/v1/erasures', body: { ...scope, reason: 'asked for' } };
+  const { erasureId } = await served.done<Erasure>(202, asking);
+  const path = `/api/v1/erasures/${erasureId}`;
+  await until(async () => {
+    const { status } = await served.done<Erasure>(200, { tenant, method: 'GET', path });
+    return status === 'Completed';
+  });
+}
+
+const WAYS: Readonly<Record<string, (served: Served, known: CanaryTenant) => Promise<void>>> = {
+  async redact(served, { tenant, eventIds }) {
+    for (const eventId of eventIds) {
+      const path = `/api/v1/audit-events/${eventId}/redact`;
+      await served.done(200, { tenant, path, body: { fields: FIELDS, reason: 'asked for' } });
+    }
+  },
+  async purge(served, { tenant, eventIds }) {
+    for (const eventId of eventIds)
+      await until(async () => {
+        const path = `/api/v1/audit-events/${eventId}`;
+        return 'purgedAt' in (await served.done(200, { tenant, method: 'GET', path }));
+      });
+  },
+  person: (served, known) => erase(served, known, { subject: { userId: known.canary } }),
+  tenant: (served, known) => erase(served, known, { tenantId: known.tenant }),
+};
+
+for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Backend>][])
+  describe(`on ${name}`, () => {
+    let backend: Backend;
+    let served: Served;
+    before(async () => {
+      backend = await open();
+      served = new Served(backend);
+      await served.start();
+    });
+    after(async () => {
+      await served?.[Symbol.asyncDispose]();
+      await backend?.[Symbol.asyncDispose]();
+    });
+
+    /** Of the embedded store, by the command: what is in it. */
+    const isInCopy = async (canary: string): Promise<boolean> => {
+      if (name !== 'SQLite') return false;
+      const path = join(backend.start.dataDirectory, '..', 'backup.db');
+      await served.command('backup', path);
+      const isThere = readFileSync(path).includes(canary);
+      rmSync(path);
+      return isThere;
+    };
+
+    for (const [way, remove] of Object.entries(WAYS)) {
+      if (!SIZE.isLong && name === 'PostgreSQL' && !SHORT.includes(way)) continue;
+      test(`nothing is left of what was in the clear, behind: ${way}`, async () => {
+        const known = await tell(served, `${way}-clear`, 'Internal');
+        const { canary } = known;
+        if (way !== 'purge') {
+          await requireFound(served, known);
+          await until(async () => {
+            const places = (await tracesOf([canary], backend)).join();
+            return [/contents/, /blocks/, /violations/].every((place) => place.test(places));
+          });
+          assert.equal(await isInCopy(canary), name === 'SQLite', 'control');
+        }
+        await remove(served, known);
+        if (way === 'purge') await until(async () => (await tracesOf([canary], backend)).length === 0);
+        assert.deepEqual(await tracesOf([canary], backend), []);
+        assert.equal(await isInCopy(canary), false);
+      });
+
+      test(`what is encrypted is nowhere, before and behind: ${way}`, async () => {
+        const known = await tell(served, `${way}-sealed`, 'Confidential');
+        if (way !== 'purge') await requireFound(served, known);
+        assert.deepEqual(await tracesOf([known.canary], backend), []);
+        assert.equal(await isInCopy(known.canary), false);
+        await remove(served, known);
+        assert.deepEqual(await tracesOf([known.canary], backend), []);
+      });
+    }
+  });
