@@ -78,6 +78,8 @@ export interface StoreTotals {
   readonly deleted: number;
   /** Entries whose content is gone, and no notice that was read explains it. */
   readonly unexplained: number;
+  /** Entries whose content is stored although a signed notice says that it, or a part of it, was deleted. */
+  readonly undeleted: number;
   /** Events of which it is not known what has decided when they expire. */
   readonly undecided: number;
   readonly streams: number;
@@ -334,6 +336,7 @@ function totalsOf({ tenants }: FsckReport): StoreTotals {
     values: sum('values'),
     deleted: sum('deleted'),
     unexplained: sum('unexplained'),
+    undeleted: sum('undeleted'),
     undecided: sum('undecided'),
     streams: tenants.reduce((total, { streams }) => total + streams, 0),
     tiles: sum('tiles'),

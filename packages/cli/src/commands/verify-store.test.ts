@@ -35,6 +35,10 @@ before(async () => {
   await service.ended;
 });
 
+interface Listed {
+  readonly data: readonly { readonly eventId: string }[];
+}
+
 async function untilSigned(tenant: string): Promise<void> {
   using db = new DatabaseSync(join(data, 'journal.db'), { readOnly: true });
   const signed = db.prepare('SELECT 1 FROM checkpoints JOIN tenants USING (tenant) WHERE tenant_id = ?');
@@ -107,6 +111,37 @@ describe('tallystick verify <data directory>', () => {
     );
     const { totals } = JSON.parse((await verify(directory, '--json')).stdout) as { totals: object };
     assert.partialDeepStrictEqual(totals, { entries: 3, values: 2, deleted: 0, unexplained: 1 });
+  });
+
+  it('names content that was put back behind a notice of its deletion, without doubt of the log', async () => {
+    const directory = tampered('put-back', (copy) =>
+      copyFileSync(join(data, 'keyring.json'), join(copy, 'keyring.json')),
+    );
+    const env = { Storage__DataDirectory: directory, TALLYSTICK_ADMIN_KEY: KEY };
+    {
+      await using service = await serve({ env });
+      const headers = { 'X-API-Key': KEY, 'X-Tenant-Id': 'acme', 'Content-Type': 'application/json' };
+      const events = `http://127.0.0.1:${service.port}/api/v1/audit-events`;
+      const { data: listed } = (await (await fetch(events, { headers })).json()) as Listed;
+      const body = JSON.stringify({ fields: ['actor.userId'], reason: 'asked for' });
+      const redact = `${events}/${listed[0]!.eventId}/redact`;
+      assert.equal((await fetch(redact, { method: 'POST', headers, body })).status, 200);
+      service.child.kill('SIGTERM');
+      await service.ended;
+    }
+    const gone = await verify(directory);
+    assert.match(gone.stdout, /: 4 with their values \(1 of them in part\), 1 deleted under notices\n/);
+    assert.doesNotMatch(gone.stdout, /undeleted/);
+    {
+      using db = new DatabaseSync(join(directory, 'journal.db'));
+      db.prepare('ATTACH ? AS old').run(join(data, 'journal.db'));
+      db.exec('REPLACE INTO contents SELECT * FROM old.contents WHERE id = 2');
+    }
+    const { code, stdout } = await verify(directory);
+    assert.equal(code, 0);
+    assert.match(stdout, /\n {2}undeleted +1 entry of .*\/t\/acme, the first at index 0: stored, though /);
+    const { totals } = JSON.parse((await verify(directory, '--json')).stdout) as { totals: object };
+    assert.partialDeepStrictEqual(totals, { deleted: 0, undeleted: 1 });
   });
 
   it('exits with 1 and names tenant, index and reason when it does not verify', async () => {

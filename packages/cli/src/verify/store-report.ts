@@ -43,6 +43,7 @@ export function reportStore(
     ],
     ...logRows(verdict),
     ...deletionRows(verdict),
+    ...undeletedRows(verdict),
     ...anchorRows(verdict),
     ['index', indexText(verdict)],
   );
@@ -87,7 +88,9 @@ function entriesText({ totals, tenants: all }: StoreVerdict): string {
   const { tenants, entries, values, deleted, unexplained, undecided } = totals;
   const own = all.some(({ tenant }) => tenant === INSTALLATION) ? ' and the installation' : '';
   const gone = unexplained === 0 ? '' : `, ${unexplained} gone without a notice that was read`;
-  const whole = `${entries} of ${counted(tenants, 'tenant')}${own}: ${values} with their values`;
+  const inPart = deleted + unexplained - (entries - values);
+  const some = inPart > 0 ? ` (${inPart} of them in part)` : '';
+  const whole = `${entries} of ${counted(tenants, 'tenant')}${own}: ${values} with their values${some}`;
   const unknown =
     undecided === 0
       ? ''
@@ -130,6 +133,18 @@ function deletionRows({ tenants }: StoreVerdict): [string, string][] {
     ];
   });
   return more(rows, logs.length, 'logs with deletions');
+}
+
+/** Of each log that has content which a notice says was deleted: the log is sound, and whoever asked for the deletion must know. */
+function undeletedRows({ tenants }: StoreVerdict): [string, string][] {
+  const logs = tenants.flatMap((tenant) => tenant.logs).filter(({ undeleted }) => undeleted > 0);
+  const rows = logs
+    .slice(0, ROWS_MAX)
+    .map(({ origin, undeleted, firstUndeleted }): [string, string] => [
+      'undeleted',
+      `${counted(undeleted, 'entry', 'entries')} of ${origin}, the first at index ${firstUndeleted}: stored, though a notice says that it, or a part of it, was deleted; the removal is not finished, or somebody has put it back`,
+    ]);
+  return more(rows, logs.length, 'logs with undeleted content');
 }
 
 /** Where the anchor was lost, verified says less than elsewhere. */

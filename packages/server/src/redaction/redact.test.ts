@@ -2,12 +2,16 @@
 // still proves itself.
 
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
+import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { openRunningJournal } from '../testing/running-journal.ts';
 import { type AnyBody, filesWith, startRedacting } from '../testing/redacting.ts';
 
 const IBAN = 'DE02120300000000202051';
@@ -76,6 +80,38 @@ test('a field is gone for every reader and from every file, and the event still 
   assert.deepEqual([faults, totals.deleted, totals.unexplained], [[], 1, 0]);
   const again = await ask('POST', '/audit-events', event({ eventId: own }));
   assert.deepEqual([again.status, again.body.error.code], [409, 'EVENT_ID_CONFLICT']);
+});
+
+test('the verifier counts an event whose deleted value was put back, and nothing where it was not', async (t) => {
+  const { app, ask, sent } = await started(t);
+  await sent({ payload: { note: 'another one' } });
+  const own = await sent();
+  const [journal, rows] = [join(app.dataDirectory, JOURNAL_FILE), 'SELECT * FROM contents'];
+  const stored = () => {
+    using db = new DatabaseSync(journal, { readOnly: true });
+    return db.prepare(rows).all();
+  };
+  const isOwn = ({ text2 }: Record<string, unknown>) => Buffer.from(text2 as Uint8Array).includes(IBAN);
+  const before = stored().find(isOwn)!;
+  const redacted = await ask('POST', `/audit-events/${own}/redact`, {
+    fields: ['payload.iban'],
+    reason: 'x',
+  });
+  assert.equal(redacted.status, 200, redacted.text);
+  const undeleted = async () => {
+    const { faults, totals, tenants } = await checkStore(app.dataDirectory, { keys: [], seen: [] });
+    const logs = tenants.flatMap((tenant) => tenant.logs).map(({ firstUndeleted }) => firstUndeleted);
+    return [faults, totals.undeleted, logs.filter((first) => first !== undefined)];
+  };
+  assert.deepEqual(await undeleted(), [[], 0, []]);
+  {
+    using db = openRunningJournal(app.dataDirectory);
+    const names = Object.keys(before);
+    db.prepare(`REPLACE INTO contents VALUES (${names.map(() => '?').join()})`).run(
+      ...(Object.values(before) as Uint8Array[]),
+    );
+  }
+  assert.deepEqual(await undeleted(), [[], 1, [1]]);
 });
 
 test('what is not there, not seen, or no event cannot be redacted, and each field is named', async (t) => {

@@ -11,15 +11,14 @@ import {
   equalBytes,
   KINDS,
   type Notice,
-  type NoticePayload,
   parseCheckpoint,
   PurgedSubtrees,
   TILE_HEIGHT,
   TILE_WIDTH,
-  toBase64,
 } from '@tallystick/evidence';
 import { awaited, type Resumable } from '../resumable.ts';
 import type { LogIdentity } from '../rows/log-identity.ts';
+import { agree, type Beginning } from './beginning.ts';
 import { EntryWalk, type SoundEntry, type WalkResources } from './entries.ts';
 import type { LogRow } from './log-row.ts';
 import type { DecidedEntry, DecisionCheck } from './decisions.ts';
@@ -32,6 +31,7 @@ import { isSameHead, type RememberedHead } from './remembered-head.ts';
 import { fault } from './store-fault.ts';
 import type { CheckpointRow, EpochRow, TreeRows } from './stored-rows.ts';
 import type { StreamRows } from './streams.ts';
+import { Undeleted } from './undeleted.ts';
 
 export interface LogParts<Tenant> {
   readonly resources: WalkResources;
@@ -43,16 +43,6 @@ export interface LogParts<Tenant> {
   readonly decisions: DecisionCheck<Tenant>;
   readonly held: HeldCheck<Tenant>;
   readonly keys: readonly TrustedKey[];
-}
-
-/** The facts of an epoch about the previous log: its anchored head, and how much of it was left. */
-export interface Beginning {
-  /** The text that the genesis names. */
-  readonly previousCheckpoint: string;
-  /** The only log that it may continue. */
-  readonly previousOrigin: string;
-  /** The number of stored entries of the previous log; undefined if that log is not stored. */
-  readonly previousEntries: number | undefined;
 }
 
 export interface LogFacts<Tenant> {
@@ -74,6 +64,10 @@ export interface LogCounts {
   deleted: number;
   /** Entries without content that no notice explains so far; a log that is cut short by a fault may lack the notice. */
   unexplained: number;
+  /** Entries whose content is stored although a signed notice says that it, or a part of it, was deleted. */
+  undeleted: number;
+  /** The index in this log of the first of them. */
+  firstUndeleted: number | undefined;
   /** Events of which it is not known what has decided when they expire: a version of settings or policies is not stored. */
   undecided: number;
   /** The indexes in this log of the notices that explain deletions. */
@@ -93,6 +87,7 @@ export class LogCheck<Tenant> {
   readonly #notes: NoteReader;
   readonly #range = new CompactRange();
   readonly #deletions = new Deletions(Infinity);
+  readonly #undeleted = new Undeleted();
   readonly #purged = new PurgedSubtrees();
   readonly #checkpoints: ReadAhead<CheckpointRow>;
   /** The hashes of the tiles that the lot completes, by level and index. */
@@ -115,7 +110,8 @@ export class LogCheck<Tenant> {
     this.#notes = new NoteReader(place.origin, parts.keys);
     this.#checkpoints = new ReadAhead((after, limit) => parts.tree.checkpoints(place, after?.size, limit));
     const seen = { entries: 0, values: 0, deleted: 0, unexplained: 0, undecided: 0, explainedBy: [] };
-    this.counts = { ...seen, tiles: 0, checkpoints: 0, signedSize: 0, anchorLosses: [] };
+    const undeleted = { undeleted: 0, firstUndeleted: undefined };
+    this.counts = { ...seen, ...undeleted, tiles: 0, checkpoints: 0, signedSize: 0, anchorLosses: [] };
   }
 
   /** The recomputed leaf of the last entry; undefined if there is none. */
@@ -182,6 +178,8 @@ export class LogCheck<Tenant> {
     } finally {
       const { count, unexplained } = this.#deletions;
       Object.assign(this.counts, { deleted: count - unexplained, unexplained });
+      this.counts.undeleted = this.#undeleted.count;
+      this.counts.firstUndeleted = this.#undeleted.first;
     }
   }
 
@@ -191,6 +189,7 @@ export class LogCheck<Tenant> {
     const isGone = deleted?.what === true;
     if (!isGone) this.counts.values++;
     if (deleted !== undefined) this.#deleted(deleted);
+    if (notice === undefined) this.#undeleted.event(index, deleted?.what);
     if (index === 0) this.#beginning(notice, receivedAtMs);
     const noted = notice && this.#notice(notice, receivedAtMs);
     this.#isBare = isGone || notice !== undefined;
@@ -221,7 +220,10 @@ export class LogCheck<Tenant> {
   #notice(notice: Notice, receivedAtMs: number): NotedVersion | undefined {
     const { resources, streams } = this.#parts;
     // An unsigned notice explains nothing: an intruder who can delete rows can append a notice too.
-    if (notice.index < this.counts.signedSize) this.#deletions.notice(notice);
+    if (notice.index < this.counts.signedSize) {
+      this.#deletions.notice(notice);
+      this.#undeleted.notice(notice);
+    }
     this.#purged.notice(notice);
     const noted = this.#parts.records.notice(notice);
     this.#parts.deletions.notice(notice, this.#facts.place.firstIndex);
@@ -381,19 +383,4 @@ export class LogCheck<Tenant> {
     const from = this.#confirmedSize;
     return fault(reason, `entries ${from} to ${size - 1} are not all those that were ${how}`, from);
   }
-}
-
-function agree(epoch: NoticePayload<typeof KINDS.newEpoch>, beginning: Beginning): boolean {
-  const { origin, size, root } = parseCheckpoint(beginning.previousCheckpoint);
-  const { previousEntries } = beginning;
-  // If the previous log has everything that was anchored, or something else, no log may follow it.
-  const restored = previousEntries ?? 0;
-  return (
-    restored < size &&
-    epoch.restoredSize === restored &&
-    origin === beginning.previousOrigin &&
-    epoch.previousOrigin === origin &&
-    epoch.anchoredSize === size &&
-    epoch.anchoredRoot === toBase64(root)
-  );
 }
