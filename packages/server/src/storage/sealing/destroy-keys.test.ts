@@ -13,6 +13,7 @@ import { openPlainStore } from '../../testing/plain-store.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { append, draftOf, nextId, NOW_MS, now, request, soundContent } from '../conformance/claims.ts';
 import { JOURNAL_FILE } from '../sqlite/connection/database.ts';
+import { until } from '../../testing/until.ts';
 import { copyJournal } from '../sqlite/copy/copy-journal.ts';
 import { changeKeyring, destroyPastKeys, destroyTenantKeys } from './destroy-keys.ts';
 import { FILE_PROVIDER, newRingKey, readKeyring, replaceKeyring, versionOfKeyring } from './keyring-file.ts';
@@ -218,6 +219,33 @@ test('a new key of the keyring seals all keys, and a running store learns of it'
   const { ring } = (await readKeyring(place))!;
   assert.equal(ring.keys.length, 2);
   await replaceKeyring(ring, FILE_PROVIDER);
+  assert.equal(await contentsIn(place), '....');
+});
+
+test('a keyring of another store, or one from before a rotation, takes no effect on a running one', async () => {
+  const { place, store } = await sealedStore();
+  await add(store, 2);
+  const first = (await readKeyring(place))!.ring;
+  const both = { ...first, keys: [...first.keys, newRingKey(making)] };
+  await replaceKeyring(both, FILE_PROVIDER);
+  using watch = new KeyringWatch(place);
+  await watch.look();
+  const { tenantKeys } = store.storage;
+  await until(async () => {
+    await tenantKeys.renew('acme');
+    return (await tenantKeys.ringKeys()).join() === both.keys[1]!.id;
+  });
+  for (const keys of [first.keys, [newRingKey(making)]]) {
+    await replaceKeyring({ ...first, keys }, FILE_PROVIDER);
+    await assert.rejects(watch.look(), /^StartError: the keyring .* has lost the key [0-9a-f]{16}/);
+    await tenantKeys.rotate('acme');
+    await add(store, 1);
+    assert.deepEqual(await tenantKeys.ringKeys(), [both.keys[1]!.id]);
+  }
+  assert.equal(await contentsOf(store), '....');
+  await replaceKeyring(both, FILE_PROVIDER);
+  await watch.look();
+  await store.close();
   assert.equal(await contentsIn(place), '....');
 });
 

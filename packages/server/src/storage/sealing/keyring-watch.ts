@@ -1,7 +1,8 @@
 // Notices that the file of the keyring has changed, by a command or another node, and tells all threads of this process. Until it is
 // noticed, what was sealed with a new key cannot be read here: who adds one waits for longer than that.
 
-import { Keyring } from './keyring.ts';
+import { StartError } from '../../start-error.ts';
+import { Keyring, type RingData } from './keyring.ts';
 import { readKeyring, versionOfKeyring } from './keyring-file.ts';
 import type { KeyringPlace } from './open-keyring.ts';
 
@@ -22,8 +23,21 @@ export class KeyringWatch implements Disposable {
     const version = versionOfKeyring(this.#place.path);
     if (version === this.#version || version === undefined) return;
     const changed = await readKeyring(this.#place);
+    if (changed !== undefined) this.#requireAllKeys(changed.ring);
     this.#version = version;
     if (changed !== undefined) this.#ring.become(changed.ring);
+  }
+
+  /**
+   * No command takes a key out of a keyring, so this is the file of another store, or one from before a rotation. New content would
+   * be sealed with what is lost once the right file is back, and what is stored could not be read.
+   */
+  #requireAllKeys({ keys }: RingData): void {
+    const lost = this.#ring.data.keys.find(({ id }) => !keys.some((key) => key.id === id));
+    if (lost === undefined) return;
+    throw new StartError(
+      `the keyring ${this.#place.path} has lost the key ${lost.id}: it is of another store, or from before a rotation. The service goes on with the one that it has in memory, and will not start with this one: put the right one back`,
+    );
   }
 
   [Symbol.dispose](): void {
