@@ -326,6 +326,28 @@ export const laneClaims: Claims = {
     assert.equal(await jobs.letterCount({ isWaiting: false, isRetried: true }), 3);
   },
 
+  'what is over is neither shown nor tried again, also before it is swept': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    const [dead, done] = await add(storage, 'acme', 2);
+    for (const claim of await storage.work.claim(MANY))
+      await end(
+        storage,
+        claim,
+        claim.job.jobId === dead ? { status: 'Dead', reason: 'r', keepMs: 1 } : { ...KEPT, keepMs: 1 },
+      );
+    await sleep(5);
+    const asked = { ...LANE, way: 'Falling', beyond: undefined, limit: 10 } as const;
+    assert.deepEqual(await jobs.jobsOfLane(asked), []);
+    assert.equal(await jobs.jobCountOfLane(LANE), 0);
+    assert.deepEqual(await jobs.letters({ ...asked, ...LETTERS, kinds: ['Verification'] }), []);
+    assert.equal(await jobs.letterCount(LETTERS), 0);
+    assert.equal(await storage.work.letterCountOfAll(), 0);
+    assert.deepEqual(await jobs.retry(dead!), { status: 'Unknown' });
+    assert.equal(await jobs.retryAll(['Verification'], undefined, LETTERS), 0);
+    assert.equal((await jobs.find(done!))?.state, 'Done', 'it is not swept yet');
+  },
+
   'a lane is removed with all of its jobs but those that are held': async (place) => {
     await using storage = await openWith(place, 'acme', 'other');
     const jobs = storage.work.forTenant('acme');

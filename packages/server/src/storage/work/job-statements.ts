@@ -42,7 +42,7 @@ export function jobStatements<S>(dialect: Dialect<S>) {
     ...reading(dialect),
     ...claiming(dialect),
     ...ending(dialect),
-    ...laneStatements({ ...dialect, job: JOB }),
+    ...laneStatements({ ...dialect, job: JOB, isKept: isKept(dialect.now) }),
     ...violationStatements(dialect),
   };
 }
@@ -52,6 +52,11 @@ export type JobStatements<S> = ReturnType<typeof jobStatements<S>>;
 /** The condition of the index jobs_unique. */
 const KEEPS_KEY = "unique_key IS NOT NULL AND (state <> 'Done' OR keeps_key = 1)";
 const OF_ONE = 'tenant_id = $1 AND job_id = $2';
+
+/** One that is over is not shown, also before it is swept. */
+function isKept(now: string): string {
+  return `(expires_ms IS NULL OR expires_ms > ${now})`;
+}
 
 function enqueueing<S>({ now, prepare }: Dialect<S>) {
   return {
@@ -96,7 +101,7 @@ function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
   // $2: dead letters that wait, $3: those that are being retried.
   const letters = `FROM jobs WHERE tenant_id = $1 AND is_letter = 1
     AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))
-    AND ${oneOf('kind', '$4')} AND (CAST($5 AS text) IS NULL OR lane = $5)`;
+    AND ${oneOf('kind', '$4')} AND (CAST($5 AS text) IS NULL OR lane = $5) AND ${isKept(now)}`;
   const again = `state = 'Waiting', attempts = 0, is_retry = 0, result = NULL, ended_ms = NULL, expires_ms = NULL, wake_ms = ${now}`;
   return {
     find: prepare(`SELECT ${JOB} FROM jobs WHERE ${OF_ONE}`),
@@ -106,11 +111,11 @@ function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
     lettersBefore: prepare(`SELECT ${JOB} ${letters} AND job_id < $6 ORDER BY job_id DESC LIMIT $7`),
     lettersAfter: prepare(`SELECT ${JOB} ${letters} AND job_id > $6 ORDER BY job_id LIMIT $7`),
     letterCount: prepare(`SELECT count(*) AS count ${letters}`),
-    letterCountOfAll: prepare('SELECT count(*) AS count FROM jobs WHERE is_letter = 1'),
+    letterCountOfAll: prepare(`SELECT count(*) AS count FROM jobs WHERE is_letter = 1 AND ${isKept(now)}`),
     removeLetters: prepare(
       `DELETE FROM jobs WHERE tenant_id = $1 AND is_letter = 1 AND kind = $2 AND state = 'Dead' AND last_failed_ms < $3`,
     ),
-    retry: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state = 'Dead'`),
+    retry: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state = 'Dead' AND ${isKept(now)}`),
     revive: prepare(
       `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND state = 'Dead'`,
     ),

@@ -4,9 +4,18 @@ import type { Dialect } from './job-statements.ts';
 
 const OF_LANE = 'tenant_id = $1 AND kind = $2 AND lane = $3';
 
-export function laneStatements<S>({ now, oneOf, job, prepare }: Dialect<S> & { readonly job: string }) {
-  // The second condition is that of the index jobs_of_lane.
-  const jobsOf = `FROM jobs WHERE ${OF_LANE} AND lane <> '' AND ${oneOf('state', '$4')}`;
+export interface LaneDialect<S> extends Dialect<S> {
+  /** The columns of a job. */
+  readonly job: string;
+  /** An expression: whether a job is not over. */
+  readonly isKept: string;
+}
+
+export function laneStatements<S>(dialect: LaneDialect<S>) {
+  return { ...doing(dialect), ...showing(dialect) };
+}
+
+function doing<S>({ now, prepare }: LaneDialect<S>) {
   return {
     /** What a claim must know of a lane. */
     laneToClaim: prepare(
@@ -59,6 +68,13 @@ export function laneStatements<S>({ now, oneOf, job, prepare }: Dialect<S> & { r
        ON CONFLICT (tenant_id, kind, lane) DO UPDATE SET is_open = 0, note = excluded.note, since_ms = excluded.since_ms
        WHERE ($5 = 0 OR lanes.is_open = 1) AND (CAST($6 AS text) IS NULL OR (lanes.is_open = 0 AND lanes.note = $6))`,
     ),
+  };
+}
+
+function showing<S>({ oneOf, job, isKept, prepare }: LaneDialect<S>) {
+  // The second condition is that of the index jobs_of_lane.
+  const jobsOf = `FROM jobs WHERE ${OF_LANE} AND lane <> '' AND ${oneOf('state', '$4')} AND ${isKept}`;
+  return {
     lanes: prepare(
       `SELECT lane, is_open, failures, since_ms, note FROM lanes
        WHERE tenant_id = $1 AND kind = $2 AND ${oneOf('lane', '$3')}`,
