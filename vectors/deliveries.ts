@@ -14,6 +14,8 @@ const MADE = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
 const MADE_BEFORE = 'whsec_/////////////////////////////////////////78=';
 const OF_ONES_OWN = 'correct horse battery staple';
 const NOT_BASE64 = 'whsec_correct-horse';
+/** Behind it is nothing: an empty key would let anybody sign. */
+const PREFIX_ALONE = 'whsec_';
 
 const EVENT = {
   webhookId: '0f6a2d3c-5b1e-5c55-9d6e-0a1b2c3d4e5f',
@@ -63,6 +65,7 @@ export function makeDeliveries(): Files {
   valid('secret-of-the-service', EVENT, [MADE]);
   valid('secret-of-ones-own', EVENT, [OF_ONES_OWN]);
   valid('secret-that-is-no-base64', EVENT, [NOT_BASE64]);
+  valid('secret-that-is-a-prefix-alone', EVENT, [PREFIX_ALONE]);
   valid('two-secrets-in-the-grace-period', EVENT, [MADE, MADE_BEFORE]);
   valid('from-ones-own-secret-to-the-services', EVENT, [MADE, OF_ONES_OWN]);
   valid('test-delivery', TEST, [MADE]);
@@ -102,7 +105,7 @@ function headersOf(
 ): Headers {
   const [newest = '', previous] = secrets;
   const standard = secrets.map((secret) => {
-    const key = /^whsec_[A-Za-z0-9+/]*={0,2}$/.test(secret)
+    const key = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)
       ? Buffer.from(secret.slice(6), 'base64')
       : Buffer.from(secret);
     return `v1,${createHmac('sha256', key).update(`${webhookId}.${seconds}.${body}`).digest('base64')}`;

@@ -31,7 +31,7 @@ export function verifyDelivery(
 
 /** What stands behind `whsec_` is base64; any other secret is the key as it is. */
 function keyOf(secret: string): Buffer {
-  const isBase64 = /^whsec_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret);
+  const isBase64 = /^whsec_(?=.)([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(secret);
   return isBase64 ? Buffer.from(secret.slice('whsec_'.length), 'base64') : Buffer.from(secret);
 }
 

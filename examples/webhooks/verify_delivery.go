@@ -41,7 +41,7 @@ func VerifyDelivery(headers http.Header, body []byte, secret string, now time.Ti
 
 // What stands behind whsec_ is base64; any other secret is the key as it is.
 func keyOf(secret string) []byte {
-	if encoded, found := strings.CutPrefix(secret, "whsec_"); found {
+	if encoded, found := strings.CutPrefix(secret, "whsec_"); found && encoded != "" {
 		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil {
 			return key
 		}
