@@ -7,6 +7,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { AuditEvent, Erasure, List, PolicyViolation } from '@tallystick/contract';
+import { Consumer } from '../../packages/server/src/testing/consumer.ts';
 import { until } from '../../packages/server/src/testing/until.ts';
 import { BACKENDS, type Backend } from './backends.ts';
 import { event } from './client.ts';
@@ -19,11 +20,21 @@ const FILLING = 2100;
 const BATCH = 700;
 /** On PostgreSQL, with every `npm test`. */
 const SHORT = ['redact', 'tenant'];
+/** Of what the consumer is told. */
+const TOLD = 'Told';
+const CONSUMING = { Webhooks__AllowPrivateTargets: 'true', Webhooks__TimeScale: '0.001' };
 const FIELDS = ['payload', 'context', 'actor.userId', 'actor.userName'];
 
 /** Events that tell a canary wherever they may, one of them twice, and many that do not. */
-async function tell(served: Served, tenant: string, classification: string): Promise<CanaryTenant> {
+async function tell(
+  { served, consumer }: Place,
+  tenant: string,
+  classification: string,
+): Promise<CanaryTenant> {
   const canary = newCanary();
+  const filters = { 'resource.resourceType': TOLD };
+  const subscription = { name: 'SIEM', url: consumer.url, eventTypes: ['AuditEventReceived'], filters };
+  await served.done(201, { tenant, path: '/api/v1/webhooks/subscriptions', body: subscription });
   const threshold = { count: 1, window: 'P1D', groupBy: 'payload.note' };
   const rules = [{ conditions: {}, effect: { violationType: 'Counted', threshold } }];
   const policies: [policyType: string, rules: readonly object[]][] = [
@@ -40,6 +51,7 @@ async function tell(served: Served, tenant: string, classification: string): Pro
     ...event('m'),
     ...(eventId !== undefined && { eventId }),
     actor: { actorType: 'User', userId: canary, userName: `${canary}@acme.test` },
+    resource: { resourceType: TOLD, resourceId: 'r' },
     action: tenant.startsWith('purge') ? 'Expire.Soon' : 'Approve.Invoice',
     classification,
     context: { device: canary, deeper: { [canary]: 1 } },
@@ -59,7 +71,13 @@ async function tell(served: Served, tenant: string, classification: string): Pro
     }));
     await served.done(201, { tenant, path: '/api/v1/audit-events/batch', body: { events } });
   }
+  await until(() => consumer.got.some(({ text }) => text.includes(canary)));
   return { tenant, canary, eventIds };
+}
+
+interface Place {
+  readonly served: Served;
+  readonly consumer: Consumer;
 }
 
 interface CanaryTenant {
@@ -112,13 +130,21 @@ for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Ba
   describe(`on ${name}`, () => {
     let backend: Backend;
     let served: Served;
+    let consumer: Consumer;
     before(async () => {
       backend = await open();
-      served = new Served(backend);
+      consumer = await Consumer.start();
+      // Deliveries of what it refuses become dead letters; its answer repeats what it was told.
+      consumer.reply =
+        ({ text }) =>
+        (response) =>
+          void response.writeHead(500).end(text);
+      served = new Served(backend, { env: CONSUMING });
       await served.start();
     });
     after(async () => {
       await served?.[Symbol.asyncDispose]();
+      await consumer?.[Symbol.asyncDispose]();
       await backend?.[Symbol.asyncDispose]();
     });
 
@@ -135,7 +161,7 @@ for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Ba
     for (const [way, remove] of Object.entries(WAYS)) {
       if (!SIZE.isLong && name === 'PostgreSQL' && !SHORT.includes(way)) continue;
       test(`nothing is left of what was in the clear, behind: ${way}`, async () => {
-        const known = await tell(served, `${way}-clear`, 'Internal');
+        const known = await tell({ served, consumer }, `${way}-clear`, 'Internal');
         const { canary } = known;
         if (way !== 'purge') {
           await requireFound(served, known);
@@ -152,7 +178,7 @@ for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Ba
       });
 
       test(`what is encrypted is nowhere, before and behind: ${way}`, async () => {
-        const known = await tell(served, `${way}-sealed`, 'Confidential');
+        const known = await tell({ served, consumer }, `${way}-sealed`, 'Confidential');
         if (way !== 'purge') await requireFound(served, known);
         assert.deepEqual(await tracesOf([known.canary], backend), []);
         assert.equal(await isInCopy(known.canary), false);
