@@ -179,7 +179,7 @@ async function holdNamed(wanted: string, service: ServedHolds): Promise<LegalHol
   const found = (await service.list('Active')).find(({ name }) => name === wanted);
   if (found !== undefined) return found;
   throw new NoAnswer(
-    `there is no active hold ${JSON.stringify(wanted.slice(0, 200))}; tallystick holds list shows them`,
+    `there is no active hold ${JSON.stringify(wanted.slice(0, 200))}; tallystick holds list shows all, and a released one goes by its id`,
   );
 }
 

@@ -71,16 +71,18 @@ export async function operationOf(
   const found = pending ?? erasure;
   if (found === undefined || isOver(found, parts)) return undefined;
   const { state, requested, confirmed } = found;
-  // To others they would tell of events that these do not see.
-  const { matched = 0, erased = 0 } = (seesEverything(call) && erasure?.counts) || {};
   const isDone = state === 'Completed';
+  const ofRedaction = { matched: 1, erased: isDone ? 1 : 0 };
+  // To others those of an erasure would tell of events that these do not see.
+  const counts = erasure === undefined ? ofRedaction : seesEverything(call) ? erasure.counts : undefined;
+  const { matched = 0, erased = 0 } = counts ?? {};
   const completedAtMs = erasure?.completedAtMs ?? (isDone ? confirmed?.atMs : undefined);
   return {
     operationId,
     kind: pending === undefined ? 'Erasure' : 'Redaction',
     status: state,
     progress: {
-      percent: isDone ? 100 : 0,
+      percent: isDone ? 100 : Math.min(99, Math.floor((100 * erased) / Math.max(1, matched))),
       processedEvents: erased,
       ...(matched > 0 && { totalEvents: matched }),
     },

@@ -25,8 +25,8 @@ const event = (more: object = {}) => ({
 });
 
 async function started(t: Parameters<typeof startRedacting>[0]) {
-  const { app, ask, sent } = await startRedacting(t);
-  return { app, ask, sent: (more: object = {}) => sent({ ...event(), ...more }) };
+  const { sent, ...rest } = await startRedacting(t);
+  return { ...rest, sent: (more: object = {}) => sent({ ...event(), ...more }) };
 }
 
 test('a field is gone for every reader and from every file, and the event still proves itself', async (t) => {
@@ -150,6 +150,25 @@ test('a repeat under the same key gets the first answer, and a hold keeps the ev
   assert.equal((await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' })).status, 201);
   const held = await ask('POST', `/audit-events/${two}/redact`, request);
   assert.deepEqual([held.status, held.body.error.code], [409, 'LEGAL_HOLD_ACTIVE']);
+});
+
+test('where the tenant wants four eyes, an event under a hold is refused at once, and its operation counts one event', async (t) => {
+  const { ask, sent, secondCaller } = await started(t);
+  const [held, free] = [await sent(), await sent()];
+  assert.equal((await ask('PUT', '/admin/tenants/acme', { fourEyes: true })).status, 200);
+  const range = { fromSequence: 1, toSequence: 1 };
+  assert.equal((await ask('POST', '/legal-holds', { name: 'court', reason: 'a case', range })).status, 201);
+  const request = { fields: ['payload.iban'], reason: 'asked for' };
+  const refused = await ask('POST', `/audit-events/${held}/redact`, request);
+  assert.deepEqual([refused.status, refused.body.error?.code], [409, 'LEGAL_HOLD_ACTIVE']);
+  const { status, body } = await ask('POST', `/audit-events/${free}/redact`, request);
+  assert.equal(status, 202);
+  const operation = `/admin/operations/${body.operationId}`;
+  const progress = async () => ((await ask('GET', operation)).body as { progress?: object }).progress;
+  assert.deepEqual(await progress(), { percent: 0, processedEvents: 0, totalEvents: 1 });
+  const second = await secondCaller();
+  assert.equal((await second('POST', `${operation}/confirm`)).status, 200);
+  assert.deepEqual(await progress(), { percent: 100, processedEvents: 1, totalEvents: 1 });
 });
 
 test('whether a hold covers an event by what the caller does not see, the refusal does not tell', async (t) => {

@@ -78,8 +78,11 @@ export function createRedact(parts: RedactParts) {
         requestId,
         caller,
       });
-      if (call.tenantRecord!.fourEyes)
+      if (call.tenantRecord!.fourEyes) {
+        // Whoever confirms it would be refused. A hold that comes until then is looked for once more.
+        requireNoHold(call.tenantRecord!, wanted);
         return { kind: 'Accepted', body: await awaitConfirmation(call, wanted, parts) };
+      }
       const note = JSON.stringify({ eventId, fields: wanted.units.fields });
       const once = (tenant: TenantRecord) =>
         onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, note);
@@ -164,8 +167,7 @@ export async function commitRedaction(
   const payload = { leafIndex, eventId, tags: [...units.tags], cause: 'Redaction' as const };
   let tenantRecord = call.tenantRecord!;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    if (isHeld(tenantRecord, stored, withheld))
-      throw new AuditError('LEGAL_HOLD_ACTIVE', ERRORS.LEGAL_HOLD_ACTIVE.meaning);
+    requireNoHold(tenantRecord, { stored, withheld });
     const draft = redactionNotice(payload, call.correlation.correlationId, parts);
     const jobs = [redactionJob(parts.nextId(), [draft.eventId])];
     const { holdsAsOf } = tenantRecord;
@@ -196,6 +198,14 @@ export function redactionNotice(
     },
     { eventId: nextId(), nowMs: clock.now() },
   );
+}
+
+function requireNoHold(
+  tenant: TenantRecord,
+  { stored, withheld }: Pick<Redactable, 'stored' | 'withheld'>,
+): void {
+  if (isHeld(tenant, stored, withheld))
+    throw new AuditError('LEGAL_HOLD_ACTIVE', ERRORS.LEGAL_HOLD_ACTIVE.meaning);
 }
 
 /** `withheld`: from the caller whose answer tells it. */

@@ -96,7 +96,11 @@ function untilIn(until: string | undefined, nowMs: number): number {
   const ms = Date.parse(until);
   if (ms >= nowMs) return ms;
   if (ms >= nowMs - PAST_MS_MAX) return nowMs;
-  throw new AuditError('INVALID_PARAMETER', `until is in the past; it is ${instant(nowMs)}.`, {
-    details: [{ field: 'until', issue: 'must not be in the past', value: until }],
-  });
+  throw new AuditError(
+    'INVALID_PARAMETER',
+    `until is in the past: ${until} is before now, ${instant(nowMs)}.`,
+    {
+      details: [{ field: 'until', issue: 'must not be in the past', value: until }],
+    },
+  );
 }
