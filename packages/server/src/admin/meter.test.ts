@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operationNamed } from '@tallystick/contract';
 import { createFakeClock } from '../testing/fake-clock.ts';
+import { DELIVERY_OUTCOMES, outcomeOfDelivery, type WorkFigures } from './work-figures.ts';
 import { createMeter } from './meter.ts';
 
 const INGEST = operationNamed('events.ingest');
@@ -91,4 +92,24 @@ test('of more tenants than are held, those idle longest begin anew, and the proc
   assert.equal(meter.ofTenant('tenant-999').requests[0]!.count, 1);
   assert.deepEqual(meter.ofTenant('tenant-1').requests, []);
   assert.equal(meter.ofProcess().requests[0]!.count, 2000);
+});
+
+test('attempts to deliver are counted by what came of them, of their tenant and of the process', () => {
+  const meter = createMeter(createFakeClock());
+  const outcomes = [
+    outcomeOfDelivery({ isDelivered: true, status: 202, fault: undefined }),
+    outcomeOfDelivery({ isDelivered: false, status: 203, fault: 'Status' }),
+    outcomeOfDelivery({ isDelivered: false, status: 410, fault: 'Status' }),
+    outcomeOfDelivery({ isDelivered: false, status: 503, fault: 'Status' }),
+    outcomeOfDelivery({ isDelivered: false, status: undefined, fault: 'Timeout' }),
+    outcomeOfDelivery({ isDelivered: false, status: undefined, fault: 'Dns' }),
+  ];
+  assert.deepEqual(outcomes.toSorted(), DELIVERY_OUTCOMES.toSorted());
+  for (const outcome of outcomes) meter.attempted('acme', outcome, 1e6);
+  meter.attempted('other', 'Delivered', 1e6);
+  const counted = (figures: WorkFigures) => figures.deliveryAttempts.map(({ count }) => count);
+  assert.deepEqual(counted(meter.ofTenant('acme')), [1, 1, 1, 1, 1, 1]);
+  assert.deepEqual(counted(meter.ofTenant('nobody')), [0, 0, 0, 0, 0, 0]);
+  assert.deepEqual(counted(meter.ofProcess()), [2, 1, 1, 1, 1, 1]);
+  assert.equal(meter.deliveryDurations.count, 7);
 });

@@ -15,6 +15,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { AgingMap } from './aging-map.ts';
 import { DurationHistogram } from './duration-histogram.ts';
 import { LatencyWindow, WINDOW_NS } from './latency-window.ts';
+import { DELIVERY_OUTCOMES, type DeliveryOutcome } from './work-figures.ts';
 import type { Latencies, RequestCount, StatusKind, Work, WorkFigures } from './work-figures.ts';
 
 export interface Meter {
@@ -31,11 +32,14 @@ export interface Meter {
   /** This number of events of a tenant became durable. */
   accepted(tenant: TenantId, events: number): void;
   committed(spanNs: number): void;
+  /** An attempt to deliver something of a tenant to a consumer has ended. */
+  attempted(tenant: TenantId, outcome: DeliveryOutcome, spanNs: number): void;
   ofTenant(tenant: TenantId): WorkFigures;
   ofProcess(): WorkFigures;
   /** Since the start, of the process. */
   readonly requestDurations: Readonly<Record<Work, DurationHistogram>>;
   readonly commitDurations: DurationHistogram;
+  readonly deliveryDurations: DurationHistogram;
 }
 
 const TENANTS_MAX = 20_000;
@@ -60,6 +64,7 @@ class Counts {
   /** By the place of the operation and the kind of status: most tenants use few of them. */
   readonly requests = new Map<number, number>();
   events = 0;
+  readonly deliveries = new Map<DeliveryOutcome, number>();
   readonly ingest = { count: 0, sumNs: 0 };
   readonly query = { count: 0, sumNs: 0 };
 }
@@ -93,6 +98,7 @@ class CountingMeter implements Meter {
     other: new DurationHistogram(),
   };
   readonly commitDurations = new DurationHistogram();
+  readonly deliveryDurations = new DurationHistogram();
 
   constructor(clock: Pick<Clock, 'monotonicNs'>, tenantsMax: number) {
     const nowNs = clock.monotonicNs();
@@ -131,6 +137,13 @@ class CountingMeter implements Meter {
     this.commitDurations.note(spanNs);
   }
 
+  attempted(tenant: TenantId, outcome: DeliveryOutcome, spanNs: number): void {
+    this.deliveryDurations.note(spanNs);
+    const counts = this.#countsOf.use(tenant, newCounts, this.#clock.monotonicNs());
+    for (const { deliveries } of [this.#counts, counts])
+      deliveries.set(outcome, (deliveries.get(outcome) ?? 0) + 1);
+  }
+
   ofTenant(tenant: TenantId): WorkFigures {
     const counts = this.#countsOf.get(tenant) ?? new Counts();
     return figuresOf(counts, this.#windowsOf.get(tenant) ?? new Windows(), this.#clock.monotonicNs());
@@ -158,6 +171,10 @@ function figuresOf(counts: Counts, windows: Windows, nowNs: number): WorkFigures
   return {
     requests: requestsOf(counts),
     eventsAccepted: counts.events,
+    deliveryAttempts: DELIVERY_OUTCOMES.map((outcome) => ({
+      outcome,
+      count: counts.deliveries.get(outcome) ?? 0,
+    })),
     ingest: latencies('ingest'),
     query: latencies('query'),
   };

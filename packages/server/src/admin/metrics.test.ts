@@ -22,6 +22,8 @@ const SEARCH: ProjectionFigures = {
 const VIOLATIONS: ProjectionFigures = { ...SEARCH, name: 'violations', lagMs: 40, pendingEvents: 0 };
 const ACTIVE = { state: 'Active', deprecationDate: undefined, sunsetDate: undefined } as const;
 
+const DELIVERIES = { queued: 9, waitingMs: 1500, openCircuits: 2, failedSubscriptions: 1 };
+
 function build() {
   const clock = createFakeClock();
   const asked: (string | undefined)[] = [];
@@ -59,6 +61,10 @@ function build() {
     },
     membership: { nodes: () => [] },
     deadLetters: { ofTenant: (tenant) => note(tenant, 1), ofAll: () => note(undefined, 8) },
+    deliveries: {
+      ofTenant: () => Promise.resolve(DELIVERIES),
+      ofAll: () => Promise.resolve({ ...DELIVERIES, queued: 90 }),
+    },
   });
   return { operations, asked, clock };
 }
@@ -139,4 +145,18 @@ test('the status has commit, time and dates of versions where they are known', a
     { version: 'v1', state: 'Sunset', sunsetDate: '2026-06-01T00:00:00.000Z' },
     { version: 'v2', state: 'Active' },
   ]);
+});
+
+test('deliveries are told of by what came of attempts, and by what waits', async () => {
+  const { operations } = build();
+  const { body } = await operations['metrics.get'](ofTenant);
+  assert.deepEqual(valuesOf(body, 'deliveries_queued'), [9]);
+  assert.deepEqual(valuesOf(body, 'deliveries_waiting_seconds'), [1.5]);
+  assert.deepEqual(valuesOf(body, 'circuits_open'), [2]);
+  assert.deepEqual(valuesOf(body, 'subscriptions_failed'), [1]);
+  assert.deepEqual(valuesOf(body, 'delivery_attempts_total'), [0, 0, 0, 0, 0, 0]);
+  assert.equal(valuesOf(body, 'delivery_duration_seconds'), undefined, 'of the process only');
+  const all = (await operations['metrics.get'](ofPlatform)).body;
+  assert.deepEqual(valuesOf(all, 'deliveries_queued'), [90]);
+  assert.ok((valuesOf(all, 'delivery_duration_seconds')?.length ?? 0) > 0);
 });

@@ -11,6 +11,16 @@ export interface Figures {
   readonly work: WorkFigures;
   readonly projections: readonly ProjectionFigures[];
   readonly deadLetters: number;
+  readonly deliveries: DeliveryFigures;
+}
+
+/** Of webhook deliveries, at this moment. */
+export interface DeliveryFigures {
+  readonly queued: number;
+  /** For how long the first one that is due has waited. */
+  readonly waitingMs: number;
+  readonly openCircuits: number;
+  readonly failedSubscriptions: number;
 }
 
 const NOTHING_LATELY = { p50: 0, p95: 0, p99: 0 };
@@ -25,7 +35,7 @@ export function indicatorsOf({ work, projections, deadLetters }: Figures): Servi
   };
 }
 
-export function sharedMetrics({ work, projections, deadLetters }: Figures): Metric[] {
+export function sharedMetrics({ work, projections, deadLetters, deliveries }: Figures): Metric[] {
   const ofEach = (valueOf: (projection: ProjectionFigures) => number): MetricSample[] =>
     projections.map((each) => ({ labels: { projection: each.name }, value: valueOf(each) }));
   return [
@@ -50,6 +60,7 @@ export function sharedMetrics({ work, projections, deadLetters }: Figures): Metr
       work.query,
     ),
     gauge('tallystick_dead_letters', 'Messages that are out of attempts.', deadLetters),
+    ...deliveryMetrics(work, deliveries),
     {
       name: 'tallystick_projection_lag_seconds',
       type: 'Gauge',
@@ -62,6 +73,33 @@ export function sharedMetrics({ work, projections, deadLetters }: Figures): Metr
       help: 'Events in the log that a projection does not have yet.',
       samples: ofEach(({ pendingEvents }) => pendingEvents),
     },
+  ];
+}
+
+function deliveryMetrics({ deliveryAttempts }: WorkFigures, now: DeliveryFigures): Metric[] {
+  return [
+    {
+      name: 'tallystick_delivery_attempts_total',
+      type: 'Counter',
+      help: 'Attempts to deliver to consumers of webhooks, by what came of them.',
+      samples: deliveryAttempts.map(({ outcome, count }) => ({ labels: { outcome }, value: count })),
+    },
+    gauge(
+      'tallystick_deliveries_queued',
+      'Deliveries that are neither acknowledged nor dead letters.',
+      now.queued,
+    ),
+    gauge(
+      'tallystick_deliveries_waiting_seconds',
+      'For how long the first delivery that is due has waited for its attempt.',
+      now.waitingMs / 1000,
+    ),
+    gauge('tallystick_circuits_open', 'Subscriptions that rest after failures.', now.openCircuits),
+    gauge(
+      'tallystick_subscriptions_failed',
+      'Subscriptions that have failed, until somebody resumes them.',
+      now.failedSubscriptions,
+    ),
   ];
 }
 

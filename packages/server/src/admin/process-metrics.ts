@@ -10,7 +10,7 @@ import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.
 import type { Work } from './work-figures.ts';
 
 export interface ProcessParts {
-  readonly meter: Pick<Meter, 'requestDurations' | 'commitDurations'>;
+  readonly meter: Pick<Meter, 'requestDurations' | 'commitDurations' | 'deliveryDurations'>;
   readonly sequencer: Pick<Sequencer, 'figures'>;
   readonly checkpointer: Pick<Checkpointer, 'figures'>;
   /** Undefined: there are no witnesses. */
@@ -56,6 +56,12 @@ function durationMetrics({ meter }: ProcessParts): Metric[] {
       type: 'Histogram',
       help: 'Commits of events, since the start.',
       samples: histogramSamples(meter.commitDurations),
+    },
+    {
+      name: 'tallystick_delivery_duration_seconds',
+      type: 'Histogram',
+      help: 'Attempts to deliver to consumers of webhooks, since the start.',
+      samples: histogramSamples(meter.deliveryDurations),
     },
   ];
 }

@@ -20,7 +20,7 @@ import { formatDuration } from '../runtime/time-span.ts';
 import type { DeadLetterCounts } from './dead-letters.ts';
 import type { Health } from './health.ts';
 import type { Meter } from './meter.ts';
-import { type Figures, indicatorsOf } from './metrics.ts';
+import { type DeliveryFigures, type Figures, indicatorsOf } from './metrics.ts';
 import { processMetrics, type ProcessParts } from './process-metrics.ts';
 import type { ProjectionFigures, Projections } from './projections.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
@@ -31,6 +31,11 @@ type VersionState = Omit<ApiVersionStatus, 'version' | 'deprecationDate' | 'suns
   readonly sunsetDate: string | undefined;
 };
 
+export interface DeliveryCounts {
+  readonly ofTenant: (tenant: TenantId) => Promise<DeliveryFigures>;
+  readonly ofAll: () => Promise<DeliveryFigures>;
+}
+
 export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpointer'>, TenantLogParts {
   readonly clock: Clock;
   readonly health: Pick<Health, 'report'>;
@@ -38,6 +43,7 @@ export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpo
   readonly checkpointer: ProcessParts['checkpointer'] & TenantLogParts['checkpointer'];
   readonly projections: Projections;
   readonly deadLetters: DeadLetterCounts;
+  readonly deliveries: DeliveryCounts;
   readonly versionStates: Readonly<Record<Version, VersionState>>;
   readonly membership: Pick<Membership, 'nodes'>;
 }
@@ -88,22 +94,29 @@ function figuresFor(call: Call, parts: StatusParts): Promise<Figures> {
   return isPlatform(call) ? processFigures(parts) : tenantFigures(tenantOf(call), parts);
 }
 
-async function processFigures({ meter, projections, deadLetters }: StatusParts): Promise<Figures> {
+async function processFigures({
+  meter,
+  projections,
+  deadLetters,
+  deliveries,
+}: StatusParts): Promise<Figures> {
   return {
     work: meter.ofProcess(),
     projections: await projections.ofAll(),
     deadLetters: await deadLetters.ofAll(),
+    deliveries: await deliveries.ofAll(),
   };
 }
 
 async function tenantFigures(
   tenant: TenantId,
-  { meter, projections, deadLetters }: StatusParts,
+  { meter, projections, deadLetters, deliveries }: StatusParts,
 ): Promise<Figures> {
   return {
     work: meter.ofTenant(tenant),
     projections: await projections.ofTenant(tenant),
     deadLetters: await deadLetters.ofTenant(tenant),
+    deliveries: await deliveries.ofTenant(tenant),
   };
 }
 

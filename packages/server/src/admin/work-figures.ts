@@ -12,6 +12,32 @@ import {
 /** Ingest: events are sent. Query: events are read. Everything else is neither. */
 export type Work = 'ingest' | 'query' | 'other';
 
+/** What came of an attempt to deliver to a consumer. */
+export const DELIVERY_OUTCOMES = [
+  'Delivered',
+  'ClientError',
+  'ServerError',
+  'OtherStatus',
+  'Timeout',
+  'Unreachable',
+] as const;
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
+
+export function outcomeOfDelivery({
+  isDelivered,
+  status,
+  fault,
+}: {
+  readonly isDelivered: boolean;
+  readonly status: number | undefined;
+  readonly fault: string | undefined;
+}): DeliveryOutcome {
+  if (isDelivered) return 'Delivered';
+  if (status === undefined) return fault === 'Timeout' ? 'Timeout' : 'Unreachable';
+  if (status >= 500) return 'ServerError';
+  return status >= 400 ? 'ClientError' : 'OtherStatus';
+}
+
 /** Answered, refused by us, failed by us: as REST has it, for all protocols. */
 export type StatusKind = '2xx' | '4xx' | '5xx';
 
@@ -49,6 +75,8 @@ export interface WorkFigures {
   /** The operations that were called, in the order of the contract. */
   readonly requests: readonly RequestCount[];
   readonly eventsAccepted: number;
+  /** Attempts to deliver to consumers, those of every outcome. */
+  readonly deliveryAttempts: readonly { readonly outcome: DeliveryOutcome; readonly count: number }[];
   readonly ingest: Latencies;
   readonly query: Latencies;
 }

@@ -10,6 +10,7 @@ import {
 } from '@tallystick/contract';
 import { createKeyOperations } from '../access/key-operations.ts';
 import { createTenantOperations } from '../access/tenant-operations.ts';
+import { deliveryCounts } from '../webhooks/delivery-figures.ts';
 import { createDeadLetters, letterCounts } from '../admin/dead-letters.ts';
 import { projectionsOf } from '../admin/projections.ts';
 import { createRebuild } from '../admin/rebuild.ts';
@@ -228,6 +229,7 @@ export function statusOperations(
     meter,
     projections: projectionsOf(index),
     deadLetters: letterCounts(work),
+    deliveries: deliveryCounts(work),
     build: readBuild(),
     versionStates: config.apiVersions,
   });

@@ -1,6 +1,7 @@
 // Webhooks of a service: the follower that queues deliveries, the work that makes them, and what their operations need.
 
 import type { HealthReport } from '@tallystick/contract';
+import { outcomeOfDelivery } from '../admin/work-figures.ts';
 import type { Access } from '../access/access.ts';
 import { publishedOf } from '../events/events.ts';
 import { createFollower, type Follower } from '../followers/follower.ts';
@@ -15,7 +16,7 @@ import type { AlertParts } from '../alerts/alert-follower.ts';
 import type { SealedValues } from '../alerts/sealed-values.ts';
 import type { Circuits } from '../webhooks/circuits.ts';
 import { Contents } from '../webhooks/contents.ts';
-import { deliveryWork } from '../webhooks/deliverer.ts';
+import { type DelivererParts, deliveryWork } from '../webhooks/deliverer.ts';
 import { gateWork } from '../webhooks/gate.ts';
 import { KnownSubscriptions } from '../webhooks/known-subscriptions.ts';
 import { circuitsOnLanes } from '../webhooks/lane-circuits.ts';
@@ -56,7 +57,7 @@ export interface WebhooksParts {
 
 export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): Webhooks {
   const { storage, access, values, append, newestWitnessed, membership, wake, isPressed } = parts;
-  const { clock, random, telemetry, nextId, waysOut, config } = surroundings;
+  const { clock, random, telemetry, nextId, waysOut, config, meter } = surroundings;
   const { work, log, records, follows, tree: trees } = storage;
   const violations = values.opened(storage.violations);
   const { tenants, subscriptions } = access;
@@ -96,11 +97,16 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
     notifier: createFollower({ name: 'the notifier', work: notifier, clock, random, telemetry, isPressed }),
     notify: (tenant, raised, events) => alertJobs(tenant, raised, events, common),
     kinds: [
-      deliveryWork({ ...doing, contents, pace, onAttempt: () => {} }),
+      deliveryWork({ ...doing, contents, pace, onAttempt: attemptsNoted(meter) }),
       probeWork(doing),
       gateWork(doing),
       recoveryWork(doing),
     ],
     startStatusWatch: (report) => startStatusWatch({ ...common, records, report, wake: wakeDeliverer }),
   };
+}
+
+function attemptsNoted(meter: Surroundings['meter']): DelivererParts['onAttempt'] {
+  return (tenant, { isDelivered, status, attempt: { fault, latencyMs } }) =>
+    meter.attempted(tenant, outcomeOfDelivery({ isDelivered, status, fault }), latencyMs * 1e6);
 }

@@ -2,7 +2,7 @@
 // after a while; after ten attempts the delivery is a dead letter. What it says of the consumer is saved with the outcome: so all nodes
 // count its failures together.
 
-import { LIMITS } from '@tallystick/contract';
+import { LIMITS, type TenantId } from '@tallystick/contract';
 import { type Clock, wait } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -31,7 +31,7 @@ export interface DelivererParts {
   readonly timeScale: number;
   readonly telemetry: Pick<Telemetry, 'warn' | 'error'>;
   /** Called with each attempt. */
-  readonly onAttempt: (sent: Sent) => void;
+  readonly onAttempt: (tenant: TenantId, sent: Sent) => void;
 }
 
 /** Deliveries under way in this process, and of one tenant in all. */
@@ -156,7 +156,7 @@ async function attempt(
     parts.tellOfOurs(sent.reason);
     return { status: 'PutOff', lanes: [restOf(subscription, OURS_REST_MS * parts.timeScale)] };
   }
-  parts.onAttempt(sent);
+  parts.onAttempt(job.tenant, sent);
   const progress = withAttempt(job.progress, sent.attempt);
   const keepMs = LIMITS.deadLetterLifetimeMs * parts.timeScale;
   const { subscriptionId } = subscription;

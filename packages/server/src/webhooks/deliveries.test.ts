@@ -8,6 +8,7 @@ import type {
   DeadLetter,
   Delivery,
   List,
+  MetricsReport,
   Recovery,
   RotatedSecret,
   Subscription,
@@ -128,6 +129,14 @@ test('a consumer that fails is asked again with the same id, and after ten attem
     [letter?.source, letter?.webhookId, letter?.attempts, letter?.reason],
     ['Webhook', delivery!.webhookId, 10, 'the consumer answered 500'],
   );
+  const { indicators, metrics } = await tenant.ask<MetricsReport>('GET', '/admin/metrics');
+  const samplesOf = (of: string) => metrics.find((metric) => metric.name === of)!.samples;
+  const attempts = samplesOf('tallystick_delivery_attempts_total').find(
+    ({ labels }) => labels['outcome'] === 'ServerError',
+  );
+  // The platform's key is told of all tenants.
+  assert.ok(attempts!.value >= 10 && indicators.deadLetters >= 1);
+  assert.ok(samplesOf('tallystick_circuits_open').length === 1);
   failing = false;
   const ask = { source: 'Webhook', subscriptionId: letter!.subscriptionId };
   const { count } = await tenant.ask<{ count: number }>('POST', '/admin/dead-letter-queue/reprocess', ask);

@@ -220,12 +220,25 @@ export interface TenantJobs {
   endKeyWindows(beforeMs: number): Promise<void>;
   letters(request: RowsRequest & LetterStates): Promise<Job[]>;
   letterCount(states: LetterStates): Promise<number>;
+  backlog(kind: JobKind): Promise<Backlog>;
   /** Removes the letters of a kind that have not failed since `failedBeforeMs`. */
   removeLetters(kind: JobKind, failedBeforeMs: number): Promise<number>;
   /** Retries a dead letter, and stores the idempotency key of the request with it. */
   retry(jobId: string, once?: JobKey): Promise<Retried>;
   /** Retries a portion of the dead letters of these kinds, of one lane or of all; returns how many. */
   retryAll(kinds: readonly JobKind[], lane: string | undefined, states: LetterStates): Promise<number>;
+}
+
+/** What is left to do of one kind of jobs. */
+export interface Backlog {
+  /** Not done: also those that are not due, or held, or whose lane is closed. */
+  readonly open: number;
+  /** Since when the first one that is due waits for a claim. */
+  readonly waitingSinceMs: number | undefined;
+  /** By the clock of the store. */
+  readonly nowMs: number;
+  /** How many lanes are closed, by their notes. */
+  readonly closedLanes: readonly { readonly note: string; readonly count: number }[];
 }
 
 export interface WorkStore {
@@ -243,6 +256,7 @@ export interface WorkStore {
   /** All in one commit. For each, whether it was still held; the outcome of a lost one is not saved. */
   finish(finished: readonly Finished[]): Promise<boolean[]>;
   letterCountOfAll(): Promise<number>;
+  backlogOfAll(kind: JobKind): Promise<Backlog>;
   /** Removes a portion of the jobs that were kept long enough; true when there may be more. */
   sweep(): Promise<boolean>;
 }

@@ -326,6 +326,28 @@ export const laneClaims: Claims = {
     assert.equal(await jobs.letterCount({ isWaiting: false, isRetried: true }), 3);
   },
 
+  'a backlog tells what is not done, since when it waits, and which lanes are closed': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const jobs = storage.work.forTenant('acme');
+    const none = await jobs.backlog('Verification');
+    assert.deepEqual([none.open, none.waitingSinceMs, none.closedLanes], [0, undefined, []]);
+    await add(storage, 'acme', 3);
+    await add(storage, 'acme', 2, 'two');
+    await add(storage, 'other', 1);
+    const [first, second] = (await storage.work.claim({ ...MANY, max: 6 })).filter(
+      ({ job: { tenant, lane } }) => tenant === 'acme' && lane === 'one',
+    );
+    await end(storage, first!, KEPT);
+    await end(storage, second!, { status: 'Failed', reason: 'r', againInMs: DAY_MS });
+    await jobs.changeLane(LANE, { status: 'Closes', note: 'why' });
+    await add(storage, 'acme', 1);
+    const { open, waitingSinceMs, nowMs, closedLanes } = await jobs.backlog('Verification');
+    assert.deepEqual([open, closedLanes], [5, [{ note: 'why', count: 1 }]]);
+    assert.ok(waitingSinceMs! <= nowMs && nowMs - waitingSinceMs! < 60_000);
+    assert.equal((await storage.work.backlogOfAll('Verification')).open, 6);
+    assert.equal((await jobs.backlog('Rebuild')).open, 0);
+  },
+
   'what is over is neither shown nor tried again, also before it is swept': async (place) => {
     await using storage = await openWith(place, 'acme');
     const jobs = storage.work.forTenant('acme');

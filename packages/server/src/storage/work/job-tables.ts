@@ -4,6 +4,7 @@
 import { ok as assert } from 'node:assert/strict';
 import { LIMITS, type OperationName, type TenantId } from '@tallystick/contract';
 import type {
+  Backlog,
   Claim,
   ClaimRef,
   ClaimRequest,
@@ -166,6 +167,14 @@ export class JobTables<S> {
     return this.#database.inTransaction('All', async (transaction) =>
       numberOf((await transaction.query(this.#statements.letterCountOfAll, []))[0], 'count'),
     );
+  }
+
+  backlog(tenant: TenantId, kind: JobKind): Promise<Backlog> {
+    return this.#lanes.backlog(tenant, kind);
+  }
+
+  backlogOfAll(kind: JobKind): Promise<Backlog> {
+    return this.#lanes.backlog(undefined, kind);
   }
 
   removeLetters(tenant: TenantId, kind: JobKind, failedBeforeMs: number): Promise<number> {

@@ -71,10 +71,20 @@ function doing<S>({ now, prepare }: LaneDialect<S>) {
   };
 }
 
-function showing<S>({ oneOf, job, isKept, prepare }: LaneDialect<S>) {
+function showing<S>({ now, oneOf, job, isKept, prepare }: LaneDialect<S>) {
+  const ofTenant = '(CAST($2 AS text) IS NULL OR tenant_id = $2)';
+  const ofKind = `FROM jobs WHERE kind = $1 AND ${ofTenant}`;
   // The second condition is that of the index jobs_of_lane.
   const jobsOf = `FROM jobs WHERE ${OF_LANE} AND lane <> '' AND ${oneOf('state', '$4')} AND ${isKept}`;
   return {
+    // $2: NULL, of all tenants. One count for each state, since each has an index of its own; what is done may be very much.
+    backlog: prepare(
+      `SELECT ${['Later', 'Waiting', 'Parked', 'Held'].map((state) => `(SELECT count(*) ${ofKind} AND state = '${state}')`).join(' + ')} AS open_count,
+         (SELECT min(wake_ms) ${ofKind} AND state = 'Waiting') AS waiting_since_ms, ${now} AS now_ms`,
+    ),
+    closedLanes: prepare(
+      `SELECT note, count(*) AS count FROM lanes WHERE kind = $1 AND ${ofTenant} AND is_open = 0 GROUP BY note ORDER BY note`,
+    ),
     lanes: prepare(
       `SELECT lane, is_open, failures, since_ms, note FROM lanes
        WHERE tenant_id = $1 AND kind = $2 AND ${oneOf('lane', '$3')}`,

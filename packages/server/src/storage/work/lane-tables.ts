@@ -2,9 +2,9 @@
 // and come back in portions once it is open: so neither costs a claim more than a moment, however many there are.
 
 import type { TenantId } from '@tallystick/contract';
-import type { ClaimRequest, Job, JobKind, NewJob, TenantJobs } from '../../work/jobs.ts';
+import type { Backlog, ClaimRequest, Job, JobKind, NewJob, TenantJobs } from '../../work/jobs.ts';
 import type { Lane, LaneClosing, LaneNews, LaneOpening, LaneRef, Parking } from '../../work/lanes.ts';
-import { numberOf, textIn, textOrNone } from '../rows/columns.ts';
+import { numberOf, numberOrNone, textIn, textOrNone } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import { jobIn } from './job-row.ts';
@@ -53,6 +53,26 @@ export class LaneTables<S> {
     const rows = await this.#read(tenant, this.#statements.lanes, [tenant, kind, listOf(lanes)]);
     const found = new Map(rows.map((row) => [textIn(row, 'lane'), laneIn(row)]));
     return lanes.map((lane) => found.get(lane) ?? NEW_LANE);
+  }
+
+  /** Undefined: of all tenants. */
+  backlog(tenant: TenantId | undefined, kind: JobKind): Promise<Backlog> {
+    const { backlog, closedLanes } = this.#statements;
+    const of = [kind, tenant ?? null];
+    const scope = tenant === undefined ? 'All' : { tenant, isRead: true as const };
+    return this.#database.inTransaction(scope, async (transaction) => {
+      const [row] = await transaction.query(backlog, of);
+      const lanes = await transaction.query(closedLanes, of);
+      return {
+        open: numberOf(row, 'open_count'),
+        waitingSinceMs: numberOrNone(row, 'waiting_since_ms'),
+        nowMs: numberOf(row, 'now_ms'),
+        closedLanes: lanes.map((lane) => ({
+          note: textOrNone(lane, 'note') ?? '',
+          count: numberOf(lane, 'count'),
+        })),
+      };
+    });
   }
 
   change(tenant: TenantId, lane: LaneRef, news: LaneOpening | LaneClosing): Promise<boolean> {

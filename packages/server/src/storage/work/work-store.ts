@@ -5,13 +5,14 @@ import type { TenantJobs, WorkStore } from '../../work/jobs.ts';
 import type { JobTables } from './job-tables.ts';
 
 export function workStoreOn(jobs: Calls<JobTables<unknown>>): WorkStore {
-  const { claim, renew, finish, letterCountOfAll, sweep } = jobs;
+  const { claim, renew, finish, letterCountOfAll, backlogOfAll, sweep } = jobs;
   return {
     forTenant: (tenant): TenantJobs => callsFor(tenant, jobs),
     claim,
     renew,
     finish,
     letterCountOfAll,
+    backlogOfAll,
     sweep,
   };
 }
