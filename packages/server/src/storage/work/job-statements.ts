@@ -68,8 +68,10 @@ function enqueueing<S>({ now, prepare }: Dialect<S>) {
        ON CONFLICT DO NOTHING RETURNING ${JOB}`,
     ),
     inTheWay: prepare(
-      `SELECT ${JOB}, ${KEY} FROM jobs WHERE tenant_id = $1 AND (job_id = $2
-         OR (operation = $3 AND key = $4) OR (kind = $5 AND unique_key = $6 AND ${KEEPS_KEY}))`,
+      // Each part names the tenant, since SQLite takes an index for each part only then, and else reads all jobs of the tenant.
+      `SELECT ${JOB}, ${KEY} FROM jobs WHERE (tenant_id = $1 AND job_id = $2)
+         OR (tenant_id = $1 AND operation = $3 AND key = $4)
+         OR (tenant_id = $1 AND kind = $5 AND unique_key = $6 AND ${KEEPS_KEY})`,
     ),
     failAgain: prepare(
       `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, attempts = attempts + $5,
@@ -117,7 +119,7 @@ function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
     ),
     retry: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state = 'Dead' AND ${isKept(now)}`),
     revive: prepare(
-      `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND state = 'Dead'`,
+      `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY} AND state = 'Dead'`,
     ),
     retryAll: prepare(
       `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND state = 'Dead' AND job_id IN (
