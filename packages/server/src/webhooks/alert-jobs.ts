@@ -6,17 +6,13 @@ import type { Tenants } from '../access/tenants.ts';
 import type { NewViolation } from '../alerts/violations.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import type { NewJob } from '../work/jobs.ts';
-import type { Circuits } from './circuits.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
-import { failedAmong } from './lane-circuits.ts';
-import { jobOf, owedForViolation } from './owed.ts';
+import { jobsFor, type OwedParts, owedForViolation } from './owed.ts';
 import { Subscribers } from './subscribers.ts';
 
-export interface AlertJobsParts {
+export interface AlertJobsParts extends OwedParts {
   readonly subscriptions: KnownSubscriptions;
   readonly tenants: Pick<Tenants, 'find'>;
-  readonly circuits: Circuits;
-  readonly nextId: () => string;
 }
 
 /** `events`: the violations are of some of these. */
@@ -24,7 +20,7 @@ export async function alertJobs(
   tenant: TenantId,
   violations: readonly NewViolation[],
   events: readonly StoredEvent[],
-  { subscriptions, tenants, circuits, nextId }: AlertJobsParts,
+  { subscriptions, tenants, ...parts }: AlertJobsParts,
 ): Promise<NewJob[]> {
   if (violations.length === 0) return [];
   const all = await subscriptions.latest(tenant);
@@ -36,10 +32,5 @@ export async function alertJobs(
     const event = byId.get(violation.eventId);
     return event === undefined ? [] : owedForViolation(violation, event, subscribers);
   });
-  const failed = await failedAmong(circuits, tenant, [
-    ...new Set(owed.map(({ subscription }) => subscription)),
-  ]);
-  return owed
-    .filter(({ subscription }) => !failed.has(subscription.subscriptionId))
-    .map((each) => jobOf(tenant, each, nextId()));
+  return jobsFor(tenant, owed, parts);
 }

@@ -11,22 +11,17 @@ import type { Clock } from '../runtime/clock.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { NewJob } from '../work/jobs.ts';
-import type { Circuits } from './circuits.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
-import { failedAmong } from './lane-circuits.ts';
-import { jobOf, type Owed, owedFor } from './owed.ts';
+import { jobsFor, type Owed, type OwedParts, owedFor } from './owed.ts';
 import { Subscribers } from './subscribers.ts';
 import { SUBSCRIPTION_KIND, type SubscriptionRecord } from './subscription.ts';
 
-export interface NotifierParts {
+export interface NotifierParts extends OwedParts {
   readonly follows: FollowStore;
   readonly log: Pick<LogReader, 'forTenant'>;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly subscriptions: KnownSubscriptions;
-  readonly circuits: Circuits;
   readonly clock: Pick<Clock, 'now' | 'monotonicNs'>;
-  readonly nextId: () => string;
   /** There are deliveries to do. */
   readonly wake: () => void;
   readonly telemetry: Pick<Telemetry, 'error'>;
@@ -94,17 +89,8 @@ export class Notifier implements FollowerWork {
       if (owed.length >= JOBS_MAX) break;
       await pause();
     }
-    return { tenant, nextIndex, endIndex: nextIndex + taken, jobs: await this.#jobsOf(tenant, owed) };
-  }
-
-  async #jobsOf(tenant: TenantId, owed: readonly Owed[]): Promise<NewJob[]> {
-    if (owed.length === 0) return [];
-    const { circuits, nextId } = this.#parts;
-    const asked = [...new Set(owed.map(({ subscription }) => subscription))];
-    const failed = await failedAmong(circuits, tenant, asked);
-    return owed
-      .filter(({ subscription }) => !failed.has(subscription.subscriptionId))
-      .map((each) => jobOf(tenant, each, nextId()));
+    const jobs = await jobsFor(tenant, owed, this.#parts);
+    return { tenant, nextIndex, endIndex: nextIndex + taken, jobs };
   }
 
   /** Undefined: nobody is to be told anything. Read after `behind`, so it knows of every subscription whose notice is in those entries. */

@@ -6,6 +6,8 @@ import type { NewViolation } from '../alerts/violations.ts';
 import { instant } from '../runtime/clock.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import type { NewJob } from '../work/jobs.ts';
+import type { Circuits } from './circuits.ts';
+import { failedAmong } from './lane-circuits.ts';
 import type { Subscribers } from './subscribers.ts';
 import type { SubscriptionRecord } from './subscription.ts';
 import { deliveryJob, type Source, taskOf } from './task.ts';
@@ -16,6 +18,26 @@ export interface Owed {
   readonly source: Source;
   /** Its place in the tenant's sequence. */
   readonly index: number;
+}
+
+export interface OwedParts {
+  readonly circuits: Circuits;
+  readonly nextId: () => string;
+}
+
+/** For a subscription that has failed nothing is queued. */
+export async function jobsFor(
+  tenant: TenantId,
+  owed: readonly Owed[],
+  { circuits, nextId }: OwedParts,
+): Promise<NewJob[]> {
+  if (owed.length === 0) return [];
+  const failed = await failedAmong(circuits, tenant, [
+    ...new Set(owed.map(({ subscription }) => subscription)),
+  ]);
+  return owed
+    .filter(({ subscription }) => !failed.has(subscription.subscriptionId))
+    .map((each) => jobOf(tenant, each, nextId()));
 }
 
 export function jobOf(
