@@ -19,7 +19,7 @@ export function startKeyringLoops(
   { config, clock, random, telemetry, keyring: place }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
-  const watch = loops.use(new KeyringWatch(place));
+  const watch = loops.use(new KeyringWatch(place, () => storage.tenantKeys.ringKeys()));
   const looping = (what: string, paces: Paces, turn: () => Promise<void>): Loop =>
     startLoop({
       clock,

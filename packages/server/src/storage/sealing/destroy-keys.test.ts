@@ -193,7 +193,7 @@ test('the keys of a month go, in the keyring, too, once it is over and all of it
 test('a new key of the keyring seals all keys, and a running store learns of it', async () => {
   const { place, store } = await sealedStore();
   await add(store, 2);
-  using watch = new KeyringWatch(place);
+  using watch = new KeyringWatch(place, () => store.storage.tenantKeys.ringKeys());
   const made = newRingKey(making);
   await changeKeyring({ place }, (ring) => ({ ...ring, keys: [...ring.keys, made] }));
   await watch.look();
@@ -228,15 +228,18 @@ test('a keyring of another store, or one from before a rotation, takes no effect
   const first = (await readKeyring(place))!.ring;
   const both = { ...first, keys: [...first.keys, newRingKey(making)] };
   await replaceKeyring(both, FILE_PROVIDER);
-  using watch = new KeyringWatch(place);
+  using watch = new KeyringWatch(place, () => store.storage.tenantKeys.ringKeys());
   await watch.look();
   const { tenantKeys } = store.storage;
   await until(async () => {
     await tenantKeys.renew('acme');
     return (await tenantKeys.ringKeys()).join() === both.keys[1]!.id;
   });
+  // One that has just begun to look knows what the store needs.
+  using late = new KeyringWatch(place, () => tenantKeys.ringKeys());
   for (const keys of [first.keys, [newRingKey(making)]]) {
     await replaceKeyring({ ...first, keys }, FILE_PROVIDER);
+    await assert.rejects(late.look(), /^StartError: the keyring .* has lost the key [0-9a-f]{16}/);
     await assert.rejects(watch.look(), /^StartError: the keyring .* has lost the key [0-9a-f]{16}/);
     await tenantKeys.rotate('acme');
     await add(store, 1);

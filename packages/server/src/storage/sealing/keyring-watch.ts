@@ -11,10 +11,13 @@ export const KEYRING_LOOK_MS = 1000;
 export class KeyringWatch implements Disposable {
   readonly #ring: Keyring;
   readonly #place: KeyringPlace;
+  readonly #needed: () => Promise<readonly string[]>;
   #version: string | undefined;
 
-  constructor(place: KeyringPlace) {
+  /** `needed` are the keys of the keyring that the store needs; asked when the file has changed. */
+  constructor(place: KeyringPlace, needed: () => Promise<readonly string[]>) {
     this.#place = place;
+    this.#needed = needed;
     this.#ring = new Keyring({ place: place.path, keys: [] });
   }
 
@@ -23,7 +26,7 @@ export class KeyringWatch implements Disposable {
     const version = versionOfKeyring(this.#place.path);
     if (version === this.#version || version === undefined) return;
     const changed = await readKeyring(this.#place);
-    if (changed !== undefined) this.#requireAllKeys(changed.ring);
+    if (changed !== undefined) this.#requireAllKeys(changed.ring, await this.#needed());
     this.#version = version;
     if (changed !== undefined) this.#ring.become(changed.ring);
   }
@@ -32,11 +35,12 @@ export class KeyringWatch implements Disposable {
    * No command takes a key out of a keyring, so this is the file of another store, or one from before a rotation. New content would
    * be sealed with what is lost once the right file is back, and what is stored could not be read.
    */
-  #requireAllKeys({ keys }: RingData): void {
-    const lost = this.#ring.data.keys.find(({ id }) => !keys.some((key) => key.id === id));
+  #requireAllKeys({ keys }: RingData, needed: readonly string[]): void {
+    const known = [...this.#ring.data.keys.map(({ id }) => id), ...needed];
+    const lost = known.find((id) => !keys.some((key) => key.id === id));
     if (lost === undefined) return;
     throw new StartError(
-      `the keyring ${this.#place.path} has lost the key ${lost.id}: it is of another store, or from before a rotation. The service goes on with the one that it has in memory, and will not start with this one: put the right one back`,
+      `the keyring ${this.#place.path} has lost the key ${lost}: it is of another store, or from before a rotation. The service goes on with the one that it has in memory, and will not start with this one: put the right one back`,
     );
   }
 
