@@ -33,6 +33,14 @@ const MIGRATIONS: readonly string[] = [
   laneTables({ text: 'TEXT', number: 'INTEGER', end: ' STRICT, WITHOUT ROWID' }).join(';\n'),
 ];
 
+/**
+ * What waits since a moment that is still to come was stored by a clock that has been set back since: it waits for as long as it
+ * was to, from now on.
+ */
+const SET_BACK = `UPDATE jobs SET wake_ms = wake_ms - (coalesce(last_failed_ms, created_ms) - now_ms()),
+    created_ms = min(created_ms, now_ms()), last_failed_ms = min(last_failed_ms, now_ms())
+  WHERE state IN ('Later', 'Parked') AND coalesce(last_failed_ms, created_ms) > now_ms()`;
+
 const among = (column: string, list: string) => `${column} IN (SELECT value FROM json_each(${list}))`;
 
 export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
@@ -93,6 +101,8 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
   /** For a process that is alone: the holders of jobs have ended. */
   release(): void {
     this.#db.exec("UPDATE jobs SET state = 'Waiting' WHERE state = 'Held'");
+    const { changes } = this.#db.prepare(SET_BACK).run();
+    if (changes > 0) this.#db.exec('UPDATE lanes SET rests_until_ms = 0');
   }
 
   /** Runs in its own commit; an existing letter is marked as failed again. */
