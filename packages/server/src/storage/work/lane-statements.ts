@@ -2,6 +2,13 @@
 
 import type { Dialect } from './job-statements.ts';
 
+/** The first in the words of the index jobs_asleep, which SQLite takes only so. */
+const OPEN_STATES = [
+  "state IN ('Later', 'Held') AND state = 'Later' AND wake_ms >= 0",
+  "state = 'Waiting'",
+  "state = 'Parked'",
+  "state = 'Held'",
+];
 const OF_LANE = 'tenant_id = $1 AND kind = $2 AND lane = $3';
 
 export interface LaneDialect<S> extends Dialect<S> {
@@ -79,7 +86,7 @@ function showing<S>({ now, oneOf, job, isKept, prepare }: LaneDialect<S>) {
   return {
     // $2: NULL, of all tenants. One count for each state, since each has an index of its own; what is done may be very much.
     backlog: prepare(
-      `SELECT ${['Later', 'Waiting', 'Parked', 'Held'].map((state) => `(SELECT count(*) ${ofKind} AND state = '${state}')`).join(' + ')} AS open_count,
+      `SELECT ${OPEN_STATES.map((state) => `(SELECT count(*) ${ofKind} AND ${state})`).join(' + ')} AS open_count,
          (SELECT min(wake_ms) ${ofKind} AND state = 'Waiting') AS waiting_since_ms, ${now} AS now_ms`,
     ),
     closedLanes: prepare(
