@@ -129,6 +129,7 @@ function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
     findUnique: prepare(
       `SELECT ${JOB} FROM jobs WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY}`,
     ),
+    keyOfJob: prepare(`SELECT ${KEY} FROM jobs WHERE ${OF_ONE} AND key IS NOT NULL`),
     setKey: prepare(
       `UPDATE jobs SET operation = $3, key = $4, fingerprint = $5, classification = $6, key_expires_ms = $7, answer = $8
        WHERE ${OF_ONE}`,

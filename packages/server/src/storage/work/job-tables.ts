@@ -208,7 +208,7 @@ export class JobTables<S> {
 
   #again(statement: S, tenant: TenantId, jobId: string, once: JobKey | undefined): Promise<Retried> {
     return this.#database.inTransaction({ tenant }, async (transaction) => {
-      const { usedKey, forgetKey, setKey } = this.#statements;
+      const { usedKey, forgetKey, keyOfJob, setKey } = this.#statements;
       if (once !== undefined) {
         const asked = [tenant, once.operation, once.key, once.expiresAtMs - LIMITS.idempotencyWindowMs];
         const [row] = await transaction.query(usedKey, asked);
@@ -216,7 +216,16 @@ export class JobTables<S> {
         await transaction.change(forgetKey, asked);
       }
       if ((await transaction.change(statement, [tenant, jobId])) === 0) return { status: 'Unknown' };
-      if (once !== undefined) await transaction.change(setKey, [tenant, jobId, ...keyValues(once)]);
+      if (once !== undefined) {
+        const [row] = await transaction.query(keyOfJob, [tenant, jobId]);
+        const before = row && jobKeyIn(row);
+        await transaction.change(setKey, [tenant, jobId, ...keyValues(once)]);
+        // That of an earlier request counts on.
+        if (before !== undefined) {
+          const id = `${jobId} ${before.operation} ${before.key}`;
+          await this.add(transaction, { tenant, jobId: id, kind: 'Answer', body: '{}', once: before });
+        }
+      }
       return { status: 'Retried' };
     });
   }
