@@ -203,5 +203,5 @@ test('control: where large bodies are parsed on the thread that answers everybod
   const hard = [...hostileBodies(true)].filter(({ name }) => name === 'a payload of a million keys');
   assert.equal(hard.length, 1);
   const [seen] = await sendAll(hard, join(import.meta.dirname, 'processes/parses-itself.ts'));
-  assert.ok(seen!.waitedMs > 3 * PROMISED_MS, `others waited ${seen!.waitedMs} ms`);
+  assert.ok(seen!.waitedMs > PROMISED_MS, `others waited ${seen!.waitedMs} ms`);
 });
