@@ -12,25 +12,6 @@ import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './key
 
 type Row = Readonly<Record<string, unknown>>;
 
-/**
- * The columns that `open` needs besides entry, text1, text2 and seeds, of entries joined with their contents: the keys are those of
- * the content and of its tenant, sealed, and the id of the latter.
- */
-export const SEALED_COLUMNS = {
-  SQLite: sealedColumns({
-    owner: 'tenant',
-    tenantId: '(SELECT tenant_id FROM tenants WHERE tenants.tenant = entries.tenant)',
-    joined: (...parts) => `CAST(${parts.join(' || ')} AS BLOB)`,
-    bytes: (text) => text,
-  }),
-  PostgreSQL: sealedColumns({
-    owner: 'tenant_id',
-    tenantId: 'entries.tenant_id',
-    joined: (...parts) => parts.join(' || '),
-    bytes: (text) => `convert_to(${text}, 'UTF8')`,
-  }),
-} as const;
-
 interface Dialect {
   /** The column of the tenant. */
   readonly owner: string;
@@ -39,14 +20,45 @@ interface Dialect {
   readonly bytes: (text: string) => string;
 }
 
-function sealedColumns({ owner, tenantId, joined, bytes }: Dialect): string {
-  const keys = `SELECT ${joined('own_key.sealed', 'tenant_key.sealed', bytes('tenant_key.key_id'))}
+function sealedKeys({ owner, joined, bytes }: Dialect): string {
+  return `SELECT ${joined('own_key.sealed', 'tenant_key.sealed', bytes('tenant_key.key_id'))} AS sealed_keys
     FROM tenant_keys AS own_key JOIN tenant_keys AS tenant_key
-      ON tenant_key.${owner} = own_key.${owner} AND tenant_key.key_id = own_key.over_id
-    WHERE own_key.${owner} = entries.${owner} AND own_key.key_id = contents.key_id`;
+      ON tenant_key.${owner} = own_key.${owner} AND tenant_key.key_id = own_key.over_id`;
+}
+
+function sealedColumns(dialect: Dialect): string {
+  const { owner, tenantId } = dialect;
+  const keys = `${sealedKeys(dialect)} WHERE own_key.${owner} = entries.${owner} AND own_key.key_id = contents.key_id`;
   return `contents.key_id, CASE WHEN contents.key_id IS NOT NULL THEN ${tenantId} END AS sealed_of,
     CASE WHEN contents.key_id IS NOT NULL THEN (${keys}) END AS sealed_keys`;
 }
+
+const DIALECTS = {
+  SQLite: {
+    owner: 'tenant',
+    tenantId: '(SELECT tenant_id FROM tenants WHERE tenants.tenant = entries.tenant)',
+    joined: (...parts) => `CAST(${parts.join(' || ')} AS BLOB)`,
+    bytes: (text) => text,
+  },
+  PostgreSQL: {
+    owner: 'tenant_id',
+    tenantId: 'entries.tenant_id',
+    joined: (...parts) => parts.join(' || '),
+    bytes: (text) => `convert_to(${text}, 'UTF8')`,
+  },
+} as const satisfies Record<string, Dialect>;
+
+/**
+ * The columns that `open` needs besides entry, text1, text2 and seeds, of entries joined with their contents: the keys are those of
+ * the content and of its tenant, sealed, and the id of the latter.
+ */
+export const SEALED_COLUMNS = {
+  SQLite: sealedColumns(DIALECTS.SQLite),
+  PostgreSQL: sealedColumns(DIALECTS.PostgreSQL),
+} as const;
+
+/** The keys of one content key, for who reads many rows under it: its tenant and its id are to be given. */
+export const SEALED_KEYS = `${sealedKeys(DIALECTS.SQLite)} WHERE own_key.tenant = ? AND own_key.key_id = ?`;
 
 const KEY_ID_BYTES = 26;
 const KEYS_REMEMBERED_MAX = 10_000;
@@ -69,6 +81,8 @@ export function sealedFaultIn(row: Row): string | undefined {
 export class SealedRows {
   readonly #ring: Keyring | undefined;
   readonly #keys = new Map<string, KeyObject>();
+  /** Most rows that are read together are under one key. */
+  #last: { readonly tenant: string; readonly keyId: string; readonly key: KeyObject } | undefined;
 
   readonly #boxes = new BoxOpener();
   readonly #isVerifying: boolean;
@@ -98,12 +112,13 @@ export class SealedRows {
 
   /**
    * The same for the index, which has the row for itself and reads nothing but the texts: they are put into the row as strings, as a
-   * copy of a row and views of its parts cost as much as the opening.
+   * copy of a row and views of its parts cost as much as the opening. `box` is what the row has read of SEALED_COLUMNS.
    */
-  openTexts<R extends Row>(row: R): R {
-    return isSealed(row)
-      ? this.#orFault(row, () => this.#opened(row, (...args) => this.#boxes.openTexts(...args)))
-      : row;
+  openTexts<R extends Row>(row: R, box?: SealedBox): R {
+    if (!isSealed(row)) return row;
+    return this.#orFault(row, () =>
+      this.#opened(row, (...args) => this.#boxes.openTexts(...args), box ?? sealedBoxIn(row)),
+    );
   }
 
   /** Whether a sealed row is one of MAY_BE_SEEN, which cannot look into it: by its column, or by the value in its text. */
@@ -134,8 +149,8 @@ export class SealedRows {
   /** The box of a content that was read sealed, and is changed since. `row` is as it was stored. */
   reseal(row: Row, changed: BoxedContent, nonces: Nonces): Uint8Array {
     if (this.#ring === undefined) throw new UnusableKey('there is no keyring to seal with');
-    const tenant = textIn(row, 'sealed_of');
-    const key = this.#keyOf(this.#ring, tenant, textIn(row, 'key_id'), row);
+    const { tenant, keys } = sealedBoxIn(row);
+    const key = this.#keyOf(this.#ring, tenant, textIn(row, 'key_id'), keys);
     return new BoxMaker().make(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
   }
 
@@ -151,17 +166,19 @@ export class SealedRows {
     }
   }
 
-  #opened<T>(row: Row, open: (...args: Parameters<BoxOpener['open']>) => T | undefined): T {
+  #opened<T>(
+    row: Row,
+    open: (...args: Parameters<BoxOpener['open']>) => T | undefined,
+    { tenant, keys, isAlone }: SealedBox = sealedBoxIn(row),
+  ): T {
     const ring = this.#ring;
     if (ring === undefined)
       throw new UnusableKey('its content is sealed, and there is no keyring to open it');
     const keyId = readOr(() => textIn(row, 'key_id'), '');
-    const tenant = readOr(() => textIn(row, 'sealed_of'), '');
-    const key = this.#keyOf(ring, tenant, keyId, row);
+    const key = this.#keyOf(ring, tenant, keyId, keys);
     const eventId = eventIdOf(row);
     const box = readOr(() => blobOf(row, 'text1'), NO_BYTES);
-    const content =
-      isNothing(row['text2']) && isNothing(row['seeds']) ? open(box, { tenant, eventId }, key) : undefined;
+    const content = isAlone ? open(box, { tenant, eventId }, key) : undefined;
     if (content === undefined)
       throw new UnusableKey(
         `its content is not what was hashed: no such box was sealed for ${eventIdIn(eventId)}`,
@@ -169,11 +186,17 @@ export class SealedRows {
     return content;
   }
 
-  #keyOf(ring: Keyring, tenant: string, keyId: string, row: Row): KeyObject {
-    const keys = readOr(() => blobOf(row, 'sealed_keys'), undefined);
+  #keyOf(ring: Keyring, tenant: string, keyId: string, keys: Uint8Array | undefined): KeyObject {
     if (keys === undefined) throw new UnusableKey(`its data key ${keyId} is not there`);
     if (keys.length !== 2 * ENVELOPE_BYTES + KEY_ID_BYTES)
       throw new UnusableKey(`its data key ${keyId} is destroyed, and no notice says so`);
+    if (keyId === this.#last?.keyId && tenant === this.#last.tenant) return this.#last.key;
+    const key = this.#rememberedKey(ring, tenant, keyId, keys);
+    this.#last = { tenant, keyId, key };
+    return key;
+  }
+
+  #rememberedKey(ring: Keyring, tenant: string, keyId: string, keys: Uint8Array): KeyObject {
     const name = `${tenant} ${keyId}`;
     const known = this.#keys.get(name);
     if (known !== undefined) return known;
@@ -191,6 +214,27 @@ export class SealedRows {
 function isSealed(row: Row): boolean {
   const keyId = row['key_id'];
   return keyId !== null && keyId !== undefined;
+}
+
+/** Of SEALED_COLUMNS. */
+export interface SealedBox {
+  readonly tenant: string;
+  /** As `sealed_keys` has them; undefined: there are none. */
+  readonly keys: Uint8Array | undefined;
+  /** There is nothing beside the box, as no texts and seeds in the clear are. */
+  readonly isAlone: boolean;
+}
+
+function sealedBoxIn(row: Row): SealedBox {
+  return {
+    tenant: readOr(() => textIn(row, 'sealed_of'), ''),
+    keys: sealedKeysIn(row),
+    isAlone: isNothing(row['text2']) && isNothing(row['seeds']),
+  };
+}
+
+export function sealedKeysIn(row: Row | undefined): Uint8Array | undefined {
+  return readOr(() => blobOf(row, 'sealed_keys'), undefined);
 }
 
 /** What lies beside a box. */

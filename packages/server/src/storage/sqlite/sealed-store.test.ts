@@ -10,10 +10,12 @@ import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { sealingBy, testRing } from '../../testing/sealed-store.ts';
 import { append, draftOf, NOW_MS, request, soundContent, STREAMS } from '../conformance/claims.ts';
-import type { RingData } from '../sealing/keyring.ts';
+import { Keyring, type RingData } from '../sealing/keyring.ts';
+import { SealedRows } from '../sealing/sealed-rows.ts';
 import type { OpenSealing } from '../sealing/sealing.ts';
 import type { Storage } from '../storage.ts';
 import { copyJournal } from './copy/copy-journal.ts';
+import { JournalEvents } from './event-index/journal-events.ts';
 import { openSqliteStorage } from './sqlite-storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-sealed-'));
@@ -159,6 +161,8 @@ const MOVES = {
   'to another row': moved(idOf('acme', 0), idOf('acme', 1)),
   'to another tenant': moved(idOf('beta', 1), idOf('acme', 1)),
   'to another column': `UPDATE contents SET text2 = text1, text1 = x'' WHERE id = ${idOf('acme', 1)}`,
+  'beside another text': `UPDATE contents SET text2 = CAST('{}' AS BLOB) WHERE id = ${idOf('acme', 1)}`,
+  'beside other seeds': `UPDATE contents SET seeds = x'00' WHERE id = ${idOf('acme', 1)}`,
   'and named to be under another key': moved(idOf('beta', 1), idOf('acme', 1), 'key_id = source.key_id'),
   'with a byte changed': `UPDATE contents SET text1 = CAST(substr(text1, 1, 40) || x'00' || substr(text1, 42) AS BLOB)
     WHERE id = ${idOf('acme', 1)}`,
@@ -167,14 +171,26 @@ const MOVES = {
     WHERE other.purpose = 'Content' AND other.tenant <> tenant_keys.tenant) WHERE purpose = 'Content'`,
 };
 
+/** The events of a tenant that the index can read. */
+function readByIndex(directory: string, ring: RingData): readonly number[] {
+  using db = openRunningJournal(directory);
+  using keyring = new Keyring(ring);
+  const log = new JournalEvents(db, 'audit.example.com', () => 0, new SealedRows(keyring));
+  return log
+    .between('acme', 0, 3, 1_000_000)
+    .flatMap(({ index, event }) => (event === undefined ? [] : index));
+}
+
 for (const [how, sql] of Object.entries(MOVES)) {
   test(`a box that is moved ${how} does not open, and is said to be altered`, async () => {
     const ring = testRing();
     const directory = await sealedPlace(ring);
+    assert.deepEqual(readByIndex(directory, ring), [0, 1, 2]);
     {
       using db = openRunningJournal(directory);
       db.exec(sql);
     }
+    assert.ok(!readByIndex(directory, ring).includes(1), 'the index does not read it either');
     await using storage = await openAt(directory, sealingBy(ring));
     const log = storage.log.forTenant('acme');
     const [event] = await log.events(1, 2, 1);
