@@ -9,6 +9,7 @@ import { createSystemRandom } from '../../packages/server/src/runtime/random.ts'
 import { boundLog } from '../../packages/server/src/storage/event-index/testing/bound-ports.ts';
 import { SegmentMaker } from '../../packages/server/src/storage/event-index/store/segment-maker.ts';
 import { indexAt } from '../../packages/server/src/storage/postgres/event-index/testing/index-backend.ts';
+import { createMigrated } from '../../packages/server/src/testing/migrated-database.ts';
 import { openDatabases } from '../../packages/server/src/testing/postgres-server.ts';
 import { until } from '../../packages/server/src/testing/until.ts';
 import { type EventInLog, readLog } from './read-log.ts';
@@ -87,7 +88,7 @@ async function openPostgres(): Promise<Backend> {
   await using parts = new AsyncDisposableStack();
   const folder = parts.use(temporaryFolder());
   const server = parts.use(await openDatabases());
-  const url = await server.createDatabase();
+  const url = await createMigrated(server);
   const run = async (sql: string) => {
     const client = new Client({ connectionString: url });
     await client.connect();

@@ -4,7 +4,8 @@
 import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { sharePostgres } from '../../packages/server/src/testing/postgres-server.ts';
+import { shareMigrated } from '../../packages/server/src/testing/migrated-database.ts';
+import { type Databases, sharePostgres } from '../../packages/server/src/testing/postgres-server.ts';
 import { bundleStarted } from './bundle.ts';
 
 const MEMORY = '/dev/shm';
@@ -12,12 +13,13 @@ const NAME = 'tallystick-tests';
 const MEMORY_BYTES_MIN = 8 * 1024 ** 3;
 
 let folder: string | undefined;
-let postgres: AsyncDisposable | undefined;
+let postgres: Databases | undefined;
 
 export async function globalSetup(): Promise<void> {
   folder = folderInMemory();
   if (folder !== undefined) process.env['TMPDIR'] = folder;
   postgres = await sharePostgres();
+  await shareMigrated(postgres);
   process.env['TALLYSTICK_TEST_BUNDLES'] = await bundleStarted();
   const preload = pathToFileURL(join(import.meta.dirname, 'redirect.js')).href;
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --import=${preload}`.trim();

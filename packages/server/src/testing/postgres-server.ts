@@ -82,7 +82,7 @@ async function started(server: LocalPostgres): Promise<PostgresServer> {
 const SHARED_PORT = 'TALLYSTICK_TEST_POSTGRES';
 
 /** For the tests of a run that need databases, and no server of their own. */
-export async function sharePostgres(): Promise<AsyncDisposable> {
+export async function sharePostgres(): Promise<Databases> {
   const server = await startPostgres();
   process.env[SHARED_PORT] = String(server.port);
   return server;

@@ -13,12 +13,12 @@ import {
 } from '@tallystick/evidence';
 import { draftOf, now, NOW_MS, request, STREAMS } from '../storage/conformance/claims.ts';
 import { Database, SCHEMA } from '../storage/postgres/connection/database.ts';
-import { migrate } from '../storage/postgres/schema/migrate.ts';
 import { createTree } from '../storage/postgres/tree/tree.ts';
 import type { StreamLimits } from '../streams/log.ts';
 import type { Growth, TreeHead, TreeReader, TreeWriter } from '../streams/tree.ts';
+import { createMigrated } from './migrated-database.ts';
 import { type LogNode, raw, startLogNode } from './postgres-nodes.ts';
-import { PATIENT_LIMITS, openDatabases } from './postgres-server.ts';
+import { openDatabases, PATIENT_LIMITS } from './postgres-server.ts';
 
 const ORIGIN = 'audit.example.com';
 /** Those that are written; the others follow from them. */
@@ -45,11 +45,8 @@ export interface Installations extends AsyncDisposable {
 /** Makes a server with a database that all installations are copies of. */
 export async function startInstallations(): Promise<Installations> {
   const server = await openDatabases();
-  const migrated = await server.createDatabase();
-  await using owner = new Database({ url: migrated, connectionsMax: 1, ...PATIENT_LIMITS });
-  await migrate(owner, 'postgres');
   return {
-    install: async (...tenants) => installIn(await server.createDatabase(migrated), tenants),
+    install: async (...tenants) => installIn(await createMigrated(server), tenants),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -2,9 +2,9 @@
 
 import type { TenantId } from '@tallystick/contract';
 import { Client } from 'pg';
+import { createMigrated } from '../../../testing/migrated-database.ts';
 import { type Databases, openDatabases, PATIENT_LIMITS } from '../../../testing/postgres-server.ts';
 import { Database, SCHEMA } from '../connection/database.ts';
-import { migrate } from '../schema/migrate.ts';
 
 export class TestTables implements AsyncDisposable {
   readonly url: string;
@@ -20,12 +20,7 @@ export class TestTables implements AsyncDisposable {
 
   static async open(): Promise<TestTables> {
     const server = await openDatabases();
-    const url = await server.createDatabase();
-    {
-      await using owner = new Database({ url, connectionsMax: 1, ...PATIENT_LIMITS });
-      await migrate(owner, 'postgres');
-    }
-    return new TestTables(url, server);
+    return new TestTables(await createMigrated(server), server);
   }
 
   /** One whose log is empty. */

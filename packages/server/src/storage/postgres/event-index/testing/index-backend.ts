@@ -3,6 +3,7 @@
 import type { TenantId } from '@tallystick/contract';
 import { systemClock } from '../../../../runtime/clock.ts';
 import { createSystemRandom } from '../../../../runtime/random.ts';
+import { createMigrated } from '../../../../testing/migrated-database.ts';
 import { openDatabases, PATIENT_LIMITS } from '../../../../testing/postgres-server.ts';
 import type { IndexBackend } from '../../../event-index/testing/open-index.ts';
 import { ALL_TENANTS, Database, type DatabaseScope } from '../../connection/database.ts';
@@ -17,7 +18,7 @@ const random = createSystemRandom();
 export async function openPostgresIndex(): Promise<IndexBackend> {
   await using opening = new AsyncDisposableStack();
   const server = opening.use(await openDatabases());
-  const backend = opening.use(await indexAt(await server.createDatabase()));
+  const backend = opening.use(await indexAt(await createMigrated(server)));
   const opened = opening.move();
   return { ...backend, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
