@@ -26,7 +26,20 @@ import { violationClaims } from './violations.ts';
 import { workClaims } from './work.ts';
 import { workTurnClaims } from './work-turns.ts';
 
-export const ALL_CLAIMS = [
+/** Of what is the same whether content is sealed or not: jobs, violations, and the bounds of streams. */
+const BESIDE_CONTENT = [
+  recordReadClaims,
+  streamSealClaims,
+  sealRequestClaims,
+  workClaims,
+  workTurnClaims,
+  laneClaims,
+  followClaims,
+  violationClaims,
+].flatMap((claims) => Object.entries(claims));
+
+/** Of what stores or reads content, or the keys that seal it. */
+export const CONTENT_CLAIMS = [
   chainClaims,
   keyClaims,
   idClaims,
@@ -34,22 +47,16 @@ export const ALL_CLAIMS = [
   byteClaims,
   tenantClaims,
   recordClaims,
-  recordReadClaims,
   secretKeyClaims,
   treeClaims,
   treeProofClaims,
-  streamSealClaims,
-  sealRequestClaims,
   streamReadClaims,
   epochClaims,
   removalClaims,
   redactionClaims,
   expiryClaims,
   holdClaims,
-  workClaims,
-  workTurnClaims,
-  laneClaims,
-  followClaims,
   causedJobClaims,
-  violationClaims,
 ].flatMap((claims) => Object.entries(claims));
+
+export const ALL_CLAIMS = [...CONTENT_CLAIMS, ...BESIDE_CONTENT];
