@@ -1,4 +1,4 @@
-// P12 on PostgreSQL: kills at the commits of a purge. A job of a killed node waits for the end of its lease, so few are cut in short.
+// P12 on PostgreSQL: kills at the commits of a purge. Few in short: each is a start of the service.
 
 import { test } from 'node:test';
 import { BACKENDS } from './backends.ts';
