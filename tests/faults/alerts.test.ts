@@ -19,7 +19,7 @@ import { Client, event } from './client.ts';
 import { KEY, type Service, startService } from './running.ts';
 import { SIZE } from './size.ts';
 
-const KILLS = SIZE.isLong ? 150 : 6;
+const KILLS = SIZE.isLong ? 150 : 4;
 /** Acknowledged between one kill and the next. */
 const EVENTS_BETWEEN = 40;
 const CHANGES_BETWEEN = 4;
@@ -71,7 +71,7 @@ test(`${KILLS} kills while events arrive and policies are changed: every change 
     const grown = new Set(counts).size;
     t.diagnostic(`${count} violations; at ${grown} of ${KILLS} kills there were more than at the one before`);
     assert.ok(toldCount > 0 && load.breaks > 0, load.figures());
-    assert.ok(grown > 2, 'the follower works between the kills');
+    assert.ok(grown > 1, 'the follower works between the kills');
     service.kill('SIGTERM');
     await service.ended;
   }

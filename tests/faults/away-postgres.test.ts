@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client as Connection } from 'pg';
 import { freePort } from '../../packages/server/src/testing/free-port.ts';
@@ -105,10 +105,12 @@ async function requireRecovered(running: Running): Promise<void> {
   assert.ok(load.slowestMs < ANSWERED_MS_MAX, load.figures());
 }
 
-test('a database that stands still: 503 for every request, in bounded time, and then it goes on', async (t) => {
-  await using running = await run(await server.createDatabase());
+async function requireStandstillEndured(t: TestContext): Promise<void> {
+  // Others use the server of this file meanwhile.
+  await using frozen = await startPostgres();
+  await using running = await run(await frozen.createDatabase());
   const { client, load } = running;
-  await server.freeze();
+  await frozen.freeze();
   const stoppedAt = performance.now();
   let slowestMs: number;
   try {
@@ -118,14 +120,14 @@ test('a database that stands still: 503 for every request, in bounded time, and 
     await pause(Math.max(0, STOPPED_MS - (performance.now() - stoppedAt)));
     assert.equal(await isReady(client), false);
   } finally {
-    await server.thaw();
+    await frozen.thaw();
   }
   const stoppedMs = performance.now() - stoppedAt;
   await requireRecovered(running);
   t.diagnostic(
     `stopped for ${Math.round(stoppedMs)} ms, refused after ${Math.round(slowestMs)} ms; ${load.figures()}`,
   );
-});
+}
 
 /** Takes what connections there are, until it is told to stop; ours are ended, so that others can have them. */
 class Crowd implements AsyncDisposable {
@@ -227,7 +229,7 @@ async function lockAll(holder: Connection, lock = LOCK): Promise<void> {
   }
 }
 
-test('all connections of the service are busy: 503 for every request, and then it goes on', async (t) => {
+async function requireBusyEndured(t: TestContext): Promise<void> {
   const url = await server.createDatabase();
   await using running = await run(url);
   const { client, load } = running;
@@ -244,6 +246,12 @@ test('all connections of the service are busy: 503 for every request, and then i
   await holder.end();
   await requireRecovered(running);
   t.diagnostic(`refused after ${Math.round(slowestMs)} ms; ${load.figures()}`);
+}
+
+// Both wait for time limits of the service, most of the time.
+describe('503 for every request, and then it goes on', { concurrency: true }, () => {
+  test('a database that stands still, in bounded time', requireStandstillEndured);
+  test('all connections of the service are busy', requireBusyEndured);
 });
 
 test('control: a service that acknowledges from memory does so while the log cannot be written, and this sees it', async () => {

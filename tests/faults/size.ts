@@ -9,7 +9,7 @@ export const SIZE = {
   parallelRepeats: 50,
   events: isLong ? 100_000 : 1000,
   walks: isLong ? 60 : 2,
-  deletions: isLong ? 600 : 30,
+  deletions: isLong ? 600 : 20,
   drains: isLong ? 50 : 3,
   soakMs: isLong ? 60_000 : 4000,
 } as const;

@@ -10,7 +10,7 @@ import { KEY, type Service, startService } from './running.ts';
 import { SIZE } from './size.ts';
 
 const TENANT = 'acme';
-const ROUNDS = SIZE.isLong ? 40 : 4;
+const ROUNDS = SIZE.isLong ? 40 : 2;
 const BATCH = SIZE.isLong ? 200 : 100;
 /** In each round: what is sent is indexed, too, before the end. */
 const BATCHES_MAX = SIZE.isLong ? Infinity : 10;

@@ -12,8 +12,8 @@ import { startTestApp, type TestApp } from '../../packages/server/src/testing/te
 import { SIZE } from './size.ts';
 
 const MANY = 100;
-/** Each is sent to all healthy consumers, so many seconds long. */
-const EVENTS = SIZE.isLong ? 60 : 10;
+/** Each is sent to all healthy consumers. */
+const EVENTS = SIZE.isLong ? 60 : 6;
 const EVERY_MS = 500;
 /** Generous, since other tests run beside this one; the figure is in the diagnostics. */
 const SLOWER_MAX = 3;

@@ -5,15 +5,15 @@
 import { test } from 'node:test';
 import { BACKENDS } from './backends.ts';
 import { SIZE } from './size.ts';
-import { requireNoneLostByCuts } from './webhooks/cuts.ts';
+import { EVERYWHERE, requireNoneLostByCuts } from './webhooks/cuts.ts';
 import { requireNoneLostByKills } from './webhooks/random-kills.ts';
 
 /** Each on data of its own, since what is done is kept for minutes by this time scale. */
 const ROUNDS = SIZE.isLong ? 10 : 1;
-const KILLS = 15;
+const KILLS = SIZE.isLong ? 15 : 6;
 
 test('no delivery is lost by a kill at any step, on SQLite', (t) =>
-  requireNoneLostByCuts(t, BACKENDS.SQLite));
+  requireNoneLostByCuts(t, BACKENDS.SQLite, EVERYWHERE));
 
 for (let round = 1; round <= ROUNDS; round++)
   test(`no delivery is lost by ${KILLS} kills at random moments, on SQLite: ${round}`, (t) =>

@@ -43,6 +43,7 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
 };
 /** In the short form only places that differ in what they leave: before a statement is as before its commit. */
 const WHERE = (['Before', 'AtCommit', 'Behind'] as const).slice(SIZE.isLong ? 0 : 1);
+type Where = (typeof WHERE)[number];
 const IN_WORDS = { Before: 'before', AtCommit: 'at the commit of', Behind: 'behind the commit of' };
 /** As the statements are written for both backends. */
 const REVIVAL: Statement = {
@@ -68,7 +69,7 @@ class CutPlace implements AsyncDisposable {
     return (this.#service = await startService({ dataDirectory, script: SCRIPT, env: ownEnv }));
   }
 
-  cutAt(cut: Statement & { readonly where: (typeof WHERE)[number] }): void {
+  cutAt(cut: Statement & { readonly where: Where }): void {
     writeFileSync(this.#file, JSON.stringify(cut));
   }
 
@@ -86,8 +87,18 @@ class CutPlace implements AsyncDisposable {
   }
 }
 
+/** Of one statement, by its number. */
+type WhereOf = (statement: number) => readonly Where[];
+export const EVERYWHERE: WhereOf = () => WHERE;
+/** At every statement once, in turn at the commit and behind it: for a backend on which each cut takes long. */
+export const IN_TURN: WhereOf = (statement) => [WHERE.at(statement % 2 === 0 ? -2 : -1)!];
+
 /** The service is killed at each place in turn, on the same data, and owes nothing in the end. */
-export async function requireNoneLostByCuts(t: TestContext, open: () => Promise<Backend>): Promise<void> {
+export async function requireNoneLostByCuts(
+  t: TestContext,
+  open: () => Promise<Backend>,
+  whereOf: WhereOf,
+): Promise<void> {
   await using place = new CutPlace(await DeliveryPlace.open(open));
   const { deliveries } = place;
   {
@@ -95,15 +106,15 @@ export async function requireNoneLostByCuts(t: TestContext, open: () => Promise<
     await deliveries.subscribe(first.url);
   }
   await place.deliveries.backend.untilAlone?.();
-  for (const [name, statement] of Object.entries(STATEMENTS))
-    for (const where of WHERE) {
+  for (const [number, [name, statement]] of Object.entries(STATEMENTS).entries())
+    for (const where of whereOf(number)) {
       const service = await place.start();
       place.cutAt({ ...statement, where });
       await deliveries.send(service.url, `${IN_WORDS[where]} ${name}`);
       await place.killed(service);
     }
   await cutWhenSent(place);
-  await cutRecoveries(place);
+  await cutRecoveries(place, whereOf);
   const service = await place.start();
   t.diagnostic(await deliveries.requireAll(service.url));
 }
@@ -119,10 +130,10 @@ async function cutWhenSent(place: CutPlace): Promise<void> {
   consumer.reply = reply;
 }
 
-async function cutRecoveries(place: CutPlace): Promise<void> {
+async function cutRecoveries(place: CutPlace, whereOf: WhereOf): Promise<void> {
   const { deliveries } = place;
-  for (const statement of [REVIVAL, RECOVERED])
-    for (const where of WHERE) {
+  for (const [number, statement] of [REVIVAL, RECOVERED].entries())
+    for (const where of whereOf(number)) {
       const service = await place.start();
       await deliveries.send(service.url, 'before a recovery');
       await deliveries.requireAll(service.url);

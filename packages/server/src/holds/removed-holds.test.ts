@@ -65,87 +65,97 @@ const BACKENDS: Record<string, () => Promise<{ app: TestApp; alter: Alter }>> = 
   },
 };
 
-for (const [backend, open] of Object.entries(BACKENDS))
-  describe(`on ${backend}`, () => {
-    let app: TestApp;
-    let alter: Alter;
-    before(async () => {
-      ({ app, alter } = await open());
-    });
-    after(() => app?.[Symbol.asyncDispose]());
+// Both wait for sweeps.
+describe('what is held', { concurrency: true }, () => {
+  // One at a time: each looks at the health of the service.
+  for (const [backend, open] of Object.entries(BACKENDS))
+    describe(`on ${backend}`, { concurrency: false }, () => {
+      let app: TestApp;
+      let alter: Alter;
+      before(async () => {
+        ({ app, alter } = await open());
+      });
+      after(() => app?.[Symbol.asyncDispose]());
 
-    const codeOf = async (tenant: string, eventId: string) =>
-      (await askOf(app, 'GET', `/api/v1/audit-events/${eventId}`, { key: PLATFORM_KEY, tenant })).code;
-    const healthOfStorage = async () =>
-      (await askOf<HealthReport>(app, 'GET', '/api/v1/health', {})).body.entries['storage']?.status;
-    const isPurged = async (tenant: PolicedTenant, eventId: string) =>
-      'purgedAt' in (await tenant.ask<object>('GET', `/audit-events/${eventId}`));
-    let controls = 0;
-    /** Of a tenant in which nothing is held: when its event is gone, what had expired before was looked at. */
-    const sweepsHaveCome = async () => {
-      const control = policedTenant(app, `control-${++controls}`);
-      await control.put('Retention', [SHORT]);
-      const [event] = await control.send({});
-      await until(() => isPurged(control, event!));
-    };
-    /** Takes rows away, or exchanges them, for some sweeps, and says whether the event is still there afterwards. */
-    const outlives = async (
-      tenant: PolicedTenant,
-      name: string,
-      eventId: string,
-      { away, back }: { readonly away: readonly string[]; readonly back: readonly string[] },
-    ) => {
-      await sweepsHaveCome();
-      assert.equal(await isPurged(tenant, eventId), false, 'it is held');
-      await alter(...away);
-      await until(async () => (await codeOf(name, eventId)) === '403 TENANT_SUSPENDED');
-      assert.equal(await healthOfStorage(), 'Degraded');
-      await sweepsHaveCome();
-      await alter(...back);
-      await until(async () => (await codeOf(name, eventId)) !== '403 TENANT_SUSPENDED');
-      assert.equal(await healthOfStorage(), 'Healthy');
-      return !(await isPurged(tenant, eventId));
-    };
-    const copied = (id: string, number: number) =>
-      `CREATE TABLE kept_${number} AS SELECT * FROM records WHERE id = '${id}'`;
-    const putBack = (number: number) => `INSERT INTO records SELECT * FROM kept_${number}`;
+      const codeOf = async (tenant: string, eventId: string) =>
+        (await askOf(app, 'GET', `/api/v1/audit-events/${eventId}`, { key: PLATFORM_KEY, tenant })).code;
+      const healthOfStorage = async () =>
+        (await askOf<HealthReport>(app, 'GET', '/api/v1/health', {})).body.entries['storage']?.status;
+      const isPurged = async (tenant: PolicedTenant, eventId: string) =>
+        'purgedAt' in (await tenant.ask<object>('GET', `/audit-events/${eventId}`));
+      let controls = 0;
+      /** Of a tenant in which nothing is held: when its event is gone, what had expired before was looked at. */
+      const sweepsHaveCome = async () => {
+        const control = policedTenant(app, `control-${++controls}`);
+        await control.put('Retention', [SHORT]);
+        const [event] = await control.send({});
+        await until(() => isPurged(control, event!));
+      };
+      /** Takes rows away, or exchanges them, for some sweeps, and says whether the event is still there afterwards. */
+      const outlives = async (
+        tenant: PolicedTenant,
+        name: string,
+        eventId: string,
+        { away, back }: { readonly away: readonly string[]; readonly back: readonly string[] },
+      ) => {
+        await sweepsHaveCome();
+        assert.equal(await isPurged(tenant, eventId), false, 'it is held');
+        await alter(...away);
+        await until(async () => (await codeOf(name, eventId)) === '403 TENANT_SUSPENDED');
+        assert.equal(await healthOfStorage(), 'Degraded');
+        await sweepsHaveCome();
+        await alter(...back);
+        await until(async () => (await codeOf(name, eventId)) !== '403 TENANT_SUSPENDED');
+        assert.equal(await healthOfStorage(), 'Healthy');
+        return !(await isPurged(tenant, eventId));
+      };
+      const copied = (id: string, number: number) =>
+        `CREATE TABLE kept_${number} AS SELECT * FROM records WHERE id = '${id}'`;
+      const putBack = (number: number) => `INSERT INTO records SELECT * FROM kept_${number}`;
 
-    test('the row of its only hold', async () => {
-      const tenant = policedTenant(app, 'only');
-      await tenant.put('Retention', [SHORT]);
-      const { holdId } = await tenant.ask<LegalHold>('POST', '/legal-holds', { name: 'Case 7', reason: 'r' });
-      const [event] = await tenant.send({});
-      await alter(copied(holdId, 1));
-      const away = [`DELETE FROM records WHERE id = '${holdId}'`];
-      assert.ok(await outlives(tenant, 'only', event!, { away, back: [putBack(1)] }));
-      const said = app.lines.map((line) => JSON.stringify(line));
-      assert.ok(said.some((line) => line.includes(`LegalHold ${holdId} of only`)));
-      assert.equal(said.filter((line) => line.includes('of control-')).length, 0);
-    });
+      test('the row of its only hold', async () => {
+        const tenant = policedTenant(app, 'only');
+        await tenant.put('Retention', [SHORT]);
+        const { holdId } = await tenant.ask<LegalHold>('POST', '/legal-holds', {
+          name: 'Case 7',
+          reason: 'r',
+        });
+        const [event] = await tenant.send({});
+        await alter(copied(holdId, 1));
+        const away = [`DELETE FROM records WHERE id = '${holdId}'`];
+        assert.ok(await outlives(tenant, 'only', event!, { away, back: [putBack(1)] }));
+        const said = app.lines.map((line) => JSON.stringify(line));
+        assert.ok(said.some((line) => line.includes(`LegalHold ${holdId} of only`)));
+        assert.equal(said.filter((line) => line.includes('of control-')).length, 0);
+      });
 
-    test('the row of one of two holds, with that of the newest', async () => {
-      const tenant = policedTenant(app, 'both');
-      await tenant.put('Retention', [SHORT]);
-      const place = async (body: object) =>
-        (await tenant.ask<LegalHold>('POST', '/legal-holds', { reason: 'r', ...body })).holdId;
-      const first = await place({ name: 'Case 7' });
-      const last = await place({ name: 'Case 8', range: { fromSequence: 1000, toSequence: 2000 } });
-      const [event] = await tenant.send({});
-      await alter(copied(first, 2), copied(last, 3));
-      const away = [`DELETE FROM records WHERE id IN ('${first}', '${last}')`];
-      assert.ok(await outlives(tenant, 'both', event!, { away, back: [putBack(2), putBack(3)] }));
-    });
+      test('the row of one of two holds, with that of the newest', async () => {
+        const tenant = policedTenant(app, 'both');
+        await tenant.put('Retention', [SHORT]);
+        const place = async (body: object) =>
+          (await tenant.ask<LegalHold>('POST', '/legal-holds', { reason: 'r', ...body })).holdId;
+        const first = await place({ name: 'Case 7' });
+        const last = await place({ name: 'Case 8', range: { fromSequence: 1000, toSequence: 2000 } });
+        const [event] = await tenant.send({});
+        await alter(copied(first, 2), copied(last, 3));
+        const away = [`DELETE FROM records WHERE id IN ('${first}', '${last}')`];
+        assert.ok(await outlives(tenant, 'both', event!, { away, back: [putBack(2), putBack(3)] }));
+      });
 
-    test('a policy whose rule holds, put back to the version before it did', async () => {
-      const tenant = policedTenant(app, 'policed');
-      const { policyId } = await tenant.put('Retention', [SHORT], 'Keep');
-      const body = { name: 'Keep', policyType: 'Retention', rules: [KEEP] };
-      await tenant.ask<Policy>('PUT', `/policies/${policyId}`, body);
-      const [event] = await tenant.send({});
-      const isIt = `WHERE id = '${policyId}'`;
-      await alter(copied(policyId, 4));
-      const away = [`DELETE FROM records ${isIt}`, `INSERT INTO records SELECT * FROM past_records ${isIt}`];
-      const back = [`DELETE FROM records ${isIt}`, putBack(4)];
-      assert.ok(await outlives(tenant, 'policed', event!, { away, back }));
+      test('a policy whose rule holds, put back to the version before it did', async () => {
+        const tenant = policedTenant(app, 'policed');
+        const { policyId } = await tenant.put('Retention', [SHORT], 'Keep');
+        const body = { name: 'Keep', policyType: 'Retention', rules: [KEEP] };
+        await tenant.ask<Policy>('PUT', `/policies/${policyId}`, body);
+        const [event] = await tenant.send({});
+        const isIt = `WHERE id = '${policyId}'`;
+        await alter(copied(policyId, 4));
+        const away = [
+          `DELETE FROM records ${isIt}`,
+          `INSERT INTO records SELECT * FROM past_records ${isIt}`,
+        ];
+        const back = [`DELETE FROM records ${isIt}`, putBack(4)];
+        assert.ok(await outlives(tenant, 'policed', event!, { away, back }));
+      });
     });
-  });
+});

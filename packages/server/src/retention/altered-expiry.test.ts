@@ -80,8 +80,9 @@ const BACKENDS: Readonly<Record<string, () => Promise<Backend>>> = {
   },
 };
 
+// They wait for sweeps, each for what is its tenant's.
 for (const [backend, open] of Object.entries(BACKENDS))
-  describe(`on ${backend}`, () => {
+  describe(`on ${backend}`, { concurrency: true }, () => {
     let app: TestApp;
     let intruder: Intruder;
     before(async () => {

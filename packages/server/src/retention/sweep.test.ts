@@ -41,8 +41,9 @@ const BACKENDS = {
   PostgreSQL: async () => ({ Storage__Url: await server.createDatabase() }),
 };
 
+// They wait for sweeps, each for what is its tenant's.
 for (const [backend, settingsOf] of Object.entries(BACKENDS))
-  describe(`on ${backend}`, () => {
+  describe(`on ${backend}`, { concurrency: true }, () => {
     let app: TestApp;
     before(async () => {
       app = await startTestApp({ ...SETTINGS, ...(await settingsOf()) });
