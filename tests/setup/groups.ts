@@ -12,7 +12,7 @@ const GROUP_FILES_MAX = 10;
 const ROOM_DEPTH = 4;
 
 /** The long ones come first, so that all cores have work until the end. */
-const ALONE = ['tests/faults/*.test.ts', 'tests/*.test.ts'];
+const ALONE = ['packages/**/*.conformance.test.ts', 'tests/faults/*.test.ts', 'tests/*.test.ts'];
 const TOGETHER = [
   'packages/cli/src/**/*.test.ts',
   'packages/server/src/{storage,operate,app}/**/*.test.ts',
@@ -27,7 +27,7 @@ export function groupTests(parts: readonly string[] = []): string[] {
   mkdirSync(FOLDER, { recursive: true });
   const isWanted = (path: string) => parts.length === 0 || parts.some((part) => path.includes(part));
   const alone = filesOf(ALONE).filter(isWanted);
-  const others = filesOf(TOGETHER).filter(isWanted);
+  const others = filesOf(TOGETHER).filter((path) => isWanted(path) && !alone.includes(path));
   const groups = groupsOf(others.filter((path) => !awaits(path)));
   const waiting = others.filter(awaits);
   return [...[...alone, ...waiting].map((path) => join(ROOT, path)), ...groups.map(writeGroup)];

@@ -15,8 +15,8 @@ try {
   await globalSetup();
   const tests = run({
     files: groupTests(process.argv.slice(2)),
-    // One more than there are cores: some files wait most of the time.
-    concurrency: availableParallelism() + 1,
+    // Two more than there are cores: some files wait most of the time.
+    concurrency: availableParallelism() + 2,
     signal: interrupted.signal,
   });
   tests.on('test:fail', () => (process.exitCode = 1));
