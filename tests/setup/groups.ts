@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'node_modules/.cache/test-groups');
-const GROUP_FILES_MAX = 10;
+const GROUP_FILES_MAX = 16;
 /** As in packages/server/src/storage. */
 const ROOM_DEPTH = 4;
 

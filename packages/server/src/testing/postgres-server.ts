@@ -124,7 +124,8 @@ function urlOf(port: number, database = 'postgres'): string {
 
 async function createDatabase(url: string, name: string, like?: string): Promise<void> {
   const template = like === undefined ? 'template1' : new URL(like).pathname.slice(1);
-  await run(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  // To copy files takes half of what it takes to log each of their pages.
+  await run(url, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
 }
 
 async function run(url: string, sql: string): Promise<void> {
