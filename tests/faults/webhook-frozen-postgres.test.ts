@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Delivery, List, Subscription } from '@tallystick/contract';
 import { Consumer } from '../../packages/server/src/testing/consumer.ts';
@@ -24,44 +24,52 @@ async function ask<T>({ url }: Service, method: string, path: string, body?: obj
   return reply.body as T;
 }
 
-// What the frozen one is answered: a failure, the end of the subscription, or a success.
-for (const status of [500, 410, 200])
-  test(`a node that is frozen with a delivery, and is answered ${status} then, changes nothing`, async () => {
-    await using backend = await BACKENDS.PostgreSQL();
-    await using consumer = await Consumer.start();
-    const start = (name: string) =>
-      startService({ ...backend.start, env: { ...backend.start.env, ...WEBHOOK_ENV, Node__Name: name } });
-    await using frozen = await start('frozen');
-    const body = { name: 'SIEM', url: consumer.url, eventTypes: ['AuditEventReceived'], timeoutSeconds: 30 };
-    const { subscriptionId } = await ask<Subscription>(frozen, 'POST', SUBSCRIPTIONS, body);
-    const held = Promise.withResolvers<ServerResponse>();
-    consumer.reply = () => (response) => held.resolve(response);
-    await ask(frozen, 'POST', '/api/v1/audit-events', event('held'));
-    const response = await held.promise;
-    frozen.kill('SIGSTOP');
-    consumer.reply = () => 202;
-    await using other = await start('other');
-    await backend.endLeases!();
-    const path = `${SUBSCRIPTIONS}/${subscriptionId}`;
-    const delivery = async () => (await ask<List<Delivery>>(other, 'GET', `${path}/deliveries`)).data[0]!;
-    await until(async () => (await delivery()).status === 'Acknowledged');
-    const saved = await delivery();
-    response.writeHead(status).end();
-    frozen.kill('SIGCONT');
-    await pause(AWAKE_MS);
-    assert.deepEqual(await delivery(), saved);
-    assert.deepEqual(
-      saved.attempts.map(({ responseStatus }) => responseStatus),
-      [202],
-    );
-    const { status: standing, circuit } = await ask<Subscription>(other, 'GET', path);
-    assert.deepEqual([standing, circuit], ['Active', { state: 'Closed', consecutiveFailures: 0 }]);
-    assert.equal(new Set(consumer.got.map((got) => got.body.webhookId)).size, 1);
-    // It still serves, and delivers.
-    await ask(frozen, 'POST', '/api/v1/audit-events', event('later'));
-    await until(
-      async () =>
-        (await ask<List<Delivery>>(frozen, 'GET', `${path}/deliveries?status=Acknowledged`)).data.length ===
-        2,
-    );
-  });
+// Each on a database and nodes of its own; what they do is to wait.
+describe('a node that is frozen with a delivery changes nothing', { concurrency: true }, () => {
+  // What the frozen one is answered: a failure, the end of the subscription, or a success.
+  for (const status of [500, 410, 200])
+    test(`and is answered ${status} then`, async () => {
+      await using backend = await BACKENDS.PostgreSQL();
+      await using consumer = await Consumer.start();
+      const start = (name: string) =>
+        startService({ ...backend.start, env: { ...backend.start.env, ...WEBHOOK_ENV, Node__Name: name } });
+      await using frozen = await start('frozen');
+      const body = {
+        name: 'SIEM',
+        url: consumer.url,
+        eventTypes: ['AuditEventReceived'],
+        timeoutSeconds: 30,
+      };
+      const { subscriptionId } = await ask<Subscription>(frozen, 'POST', SUBSCRIPTIONS, body);
+      const held = Promise.withResolvers<ServerResponse>();
+      consumer.reply = () => (response) => held.resolve(response);
+      await ask(frozen, 'POST', '/api/v1/audit-events', event('held'));
+      const response = await held.promise;
+      frozen.kill('SIGSTOP');
+      consumer.reply = () => 202;
+      await using other = await start('other');
+      await backend.endLeases!();
+      const path = `${SUBSCRIPTIONS}/${subscriptionId}`;
+      const delivery = async () => (await ask<List<Delivery>>(other, 'GET', `${path}/deliveries`)).data[0]!;
+      await until(async () => (await delivery()).status === 'Acknowledged');
+      const saved = await delivery();
+      response.writeHead(status).end();
+      frozen.kill('SIGCONT');
+      await pause(AWAKE_MS);
+      assert.deepEqual(await delivery(), saved);
+      assert.deepEqual(
+        saved.attempts.map(({ responseStatus }) => responseStatus),
+        [202],
+      );
+      const { status: standing, circuit } = await ask<Subscription>(other, 'GET', path);
+      assert.deepEqual([standing, circuit], ['Active', { state: 'Closed', consecutiveFailures: 0 }]);
+      assert.equal(new Set(consumer.got.map((got) => got.body.webhookId)).size, 1);
+      // It still serves, and delivers.
+      await ask(frozen, 'POST', '/api/v1/audit-events', event('later'));
+      await until(
+        async () =>
+          (await ask<List<Delivery>>(frozen, 'GET', `${path}/deliveries?status=Acknowledged`)).data.length ===
+          2,
+      );
+    });
+});
