@@ -3,6 +3,7 @@
 import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';
 import { holdClaims } from './holds.ts';
+import { jobBatchClaims } from './job-batches.ts';
 import { laneClaims } from './lanes.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
@@ -56,6 +57,11 @@ export const CONTENT_CLAIMS = [
   redactionClaims,
   expiryClaims,
   holdClaims,
+  workClaims,
+  workTurnClaims,
+  jobBatchClaims,
+  laneClaims,
+  followClaims,
   causedJobClaims,
 ].flatMap((claims) => Object.entries(claims));
 

@@ -19,6 +19,8 @@ export interface Dialect<S> {
   readonly among: (column: string, list: string) => string;
   /** The same, but true where the list is NULL. */
   readonly oneOf: (column: string, list: string) => string;
+  /** The rows `given` of a JSON list of objects, in its order: these columns, of these types. */
+  readonly rowsOf: (list: string, columns: Readonly<Record<string, 'text' | 'number'>>) => string;
   readonly prepare: (text: string) => S;
 }
 
@@ -53,13 +55,47 @@ export type JobStatements<S> = ReturnType<typeof jobStatements<S>>;
 const KEEPS_KEY = "unique_key IS NOT NULL AND (state <> 'Done' OR keeps_key = 1)";
 const OF_ONE = 'tenant_id = $1 AND job_id = $2';
 
+const ADDED = {
+  tenant_id: 'text',
+  job_id: 'text',
+  kind: 'text',
+  lane: 'text',
+  unique_key: 'text',
+  keeps_key: 'number',
+  place: 'number',
+  body: 'text',
+  state: 'text',
+  due_in_ms: 'number',
+} as const;
+const COMPLETED = {
+  tenant_id: 'text',
+  job_id: 'text',
+  token: 'number',
+  result: 'text',
+  keep_ms: 'number',
+  progress: 'text',
+} as const;
+
 /** One that is over is not shown, also before it is swept. */
 function isKept(now: string): string {
   return `(expires_ms IS NULL OR expires_ms > ${now})`;
 }
 
-function enqueueing<S>({ now, prepare }: Dialect<S>) {
+/**
+ * Of one tenant. The rows name it, too: so a planner, which cannot know how many there are, expects few, and looks for each of them by its
+ * key, in their order.
+ */
+const GIVEN = 'given.tenant_id = $1';
+
+function enqueueing<S>({ now, rowsOf, prepare }: Dialect<S>) {
   return {
+    // Those that are not returned have something in their way.
+    addMany: prepare(
+      `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, keeps_key, place, body, state, attempts, is_letter, created_ms,
+         wake_ms)
+       SELECT given.tenant_id, job_id, kind, lane, unique_key, keeps_key, place, body, state, 0, 0, ${now}, ${now} + due_in_ms
+       FROM ${rowsOf('$2', ADDED)} WHERE ${GIVEN} ON CONFLICT DO NOTHING RETURNING job_id`,
+    ),
     add: prepare(
       `INSERT INTO jobs (tenant_id, job_id, kind, lane, unique_key, keeps_key, place, body, ${KEY}, state, attempts, reason,
          is_letter, created_ms, wake_ms, first_failed_ms, last_failed_ms, expires_ms)
@@ -168,15 +204,18 @@ function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) 
 }
 
 /** Statements for jobs whose lease ends, and for jobs that are no longer needed. */
-function ending<S>({ now, orNow, prepare }: Dialect<S>) {
+function ending<S>({ now, orNow, rowsOf, prepare }: Dialect<S>) {
   const held = "tenant_id = $1 AND job_id = $2 AND token = $3 AND state = 'Held'";
   const isOver = `expires_ms <= ${now}`;
   return {
     renew: prepare(`UPDATE jobs SET wake_ms = ${now} + $4, progress = coalesce($5, progress) WHERE ${held}`),
     complete: prepare(
-      `UPDATE jobs SET state = 'Done', result = $4, is_letter = 0, ended_ms = ${now}, expires_ms = ${now} + $5,
-         progress = coalesce($6, progress)
-       WHERE ${held}`,
+      `UPDATE jobs SET state = 'Done', result = given.result, is_letter = 0, ended_ms = ${now},
+         expires_ms = ${now} + given.keep_ms, progress = coalesce(given.progress, jobs.progress)
+       FROM ${rowsOf('$2', COMPLETED)}
+       WHERE ${GIVEN} AND jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id AND jobs.token = given.token
+         AND jobs.state = 'Held'
+       RETURNING jobs.job_id`,
     ),
     remove: prepare(`DELETE FROM jobs WHERE ${held} AND key IS NULL`),
     // Kept as long as its key counts.

@@ -16,7 +16,6 @@ import type {
   JobLimits,
   LetterStates,
   NewJob,
-  JobOutcome,
   Retried,
   TenantJobs,
   UsedJobKey,
@@ -28,17 +27,27 @@ import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
-import { keyValues, reasonText, statesAsked, valuesOf, valuesOfFailure } from './job-values.ts';
+import { columnsOf, keyValues, statesAsked, valuesOf, valuesOfFailure } from './job-values.ts';
 import { JobClaimer } from './job-claimer.ts';
+import { JobFinisher } from './job-finisher.ts';
 import { LaneTables } from './lane-tables.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
+/** Added by one statement. */
+const ADDED_MAX = 500;
+
+/** Why a job was not enqueued. */
+interface Refused {
+  readonly job: NewJob;
+  readonly enqueued: Enqueued;
+}
 
 export class JobTables<S> {
   readonly #database: JobDatabase<S>;
   readonly #statements: JobStatements<S>;
   readonly #claimer: JobClaimer<S>;
+  readonly #finisher: JobFinisher<S>;
   readonly #lanes: LaneTables<S>;
 
   constructor(database: JobDatabase<S>) {
@@ -46,6 +55,11 @@ export class JobTables<S> {
     this.#statements = database.statements;
     this.#lanes = new LaneTables(database);
     this.#claimer = new JobClaimer(database);
+    this.#finisher = new JobFinisher({
+      database,
+      lanes: this.#lanes,
+      add: async (transaction, jobs) => void (await this.addAll(transaction, jobs)),
+    });
   }
 
   enqueue(tenant: TenantId, job: Omit<NewJob, 'tenant'>, limits: JobLimits = {}): Promise<Enqueued> {
@@ -70,15 +84,40 @@ export class JobTables<S> {
 
   enqueueAll(tenant: TenantId, jobs: readonly Omit<NewJob, 'tenant'>[]): Promise<number> {
     return this.#database.inTransaction({ tenant }, async (transaction) => {
-      const all = await Promise.all(
-        jobs.map(async (job) => {
-          const { status } = await this.add(transaction, { ...job, tenant });
-          if (status !== 'Exists') return status === 'Enqueued' ? 1 : 0;
-          return transaction.change(this.#statements.revive, [tenant, job.kind, job.uniqueKey ?? null]);
-        }),
+      const inTheWay = await this.addAll(
+        transaction,
+        jobs.map((job) => ({ ...job, tenant })),
       );
-      return all.reduce((sum, count) => sum + count, 0);
+      const revived = await Promise.all(
+        inTheWay
+          .filter(({ enqueued: { status } }) => status === 'Exists')
+          .map(({ job: { kind, uniqueKey } }) =>
+            transaction.change(this.#statements.revive, [tenant, kind, uniqueKey ?? null]),
+          ),
+      );
+      return jobs.length - inTheWay.length + revived.reduce((sum, count) => sum + count, 0);
     });
+  }
+
+  /** Runs as part of a larger transaction; returns those that it has not enqueued, since something is in their way. */
+  async addAll(transaction: JobTransaction<S>, jobs: readonly NewJob[]): Promise<Refused[]> {
+    const added = new Set<NewJob>();
+    // In the order of names, in which every transaction locks them.
+    const isPlain = ({ once, dead }: NewJob) => once === undefined && dead === undefined;
+    const portions = [...Map.groupBy(jobs.filter(isPlain), ({ tenant }) => tenant)].flatMap(
+      ([tenant, some]) => portionsOf(some, ADDED_MAX).map((portion) => ({ tenant, portion })),
+    );
+    for (const { tenant, portion } of portions) {
+      const given = JSON.stringify(portion.map(columnsOf));
+      const rows = await transaction.query(this.#statements.addMany, [tenant, given]);
+      const ids = new Set(rows.map((row) => textIn(row, 'job_id')));
+      for (const job of portion) if (ids.delete(job.jobId)) added.add(job);
+    }
+    const others = jobs.filter((job) => !added.has(job));
+    const done = await Promise.all(
+      others.map(async (job) => ({ job, enqueued: await this.add(transaction, job) })),
+    );
+    return done.filter(({ enqueued: { status } }) => status !== 'Enqueued');
   }
 
   /** Runs as part of a larger transaction. */
@@ -288,38 +327,11 @@ export class JobTables<S> {
     );
   }
 
-  finish(finished: readonly Finished[]): Promise<boolean[]> {
-    return this.#changeEach(finished, async (transaction, { tenant, jobId, token, outcome }) => {
-      const held = [tenant, jobId, token];
-      const [statement, values] = this.#ending(outcome);
-      let changed = await transaction.change(statement, [...held, ...values]);
-      if (changed === 0 && statement === this.#statements.remove)
-        changed = await transaction.change(this.#statements.removeLater, held);
-      if (changed > 0 && outcome.status === 'Done' && outcome.jobs !== undefined)
-        for (const job of outcome.jobs) await this.add(transaction, job);
-      if (changed > 0)
-        for (const news of outcome.lanes ?? [])
-          for (const job of await this.#lanes.take(transaction, tenant, news))
-            await this.add(transaction, job);
-      return changed;
-    });
-  }
-
-  #ending(outcome: JobOutcome): [S, JobValue[]] {
-    const { complete, remove, putOff, fail, bury } = this.#statements;
-    const { progress = null } = outcome;
-    switch (outcome.status) {
-      case 'Done':
-        return outcome.keepMs === undefined
-          ? [remove, []]
-          : [complete, [outcome.result ?? null, outcome.keepMs, progress]];
-      case 'PutOff':
-        return [putOff, [outcome.forMs ?? 0]];
-      case 'Failed':
-        return [fail, [outcome.againInMs, reasonText(outcome.reason), progress]];
-      case 'Dead':
-        return [bury, [reasonText(outcome.reason), outcome.keepMs ?? LIMITS.deadLetterLifetimeMs, progress]];
-    }
+  async finish(finished: readonly Finished[]): Promise<boolean[]> {
+    const held = await this.#inCommits(finished, (transaction, some) =>
+      this.#finisher.finish(transaction, some),
+    );
+    return finished.map((each) => held.some((some) => some.has(each)));
   }
 
   #read(tenant: TenantId, statement: S, values: readonly JobValue[]): Promise<JobRow[]> {
@@ -333,22 +345,37 @@ export class JobTables<S> {
     items: readonly T[],
     change: (transaction: JobTransaction<S>, item: T) => Promise<number>,
   ): Promise<boolean[]> {
-    const ordered = items.map((item, i) => ({ item, i })).sort((a, b) => compared(a.item, b.item));
-    const changed: boolean[] = Array.from(items, () => false);
-    const inOne = (some: typeof ordered) =>
-      this.#database.inTransaction('All', async (transaction) => {
-        const counts = await Promise.all(some.map(({ item }) => change(transaction, item)));
-        for (const [n, { i }] of some.entries()) changed[i] = counts[n]! > 0;
-      });
-    if (ordered.length === 0) return changed;
-    if (!(await this.#database.isDistributed())) await inOne(ordered);
-    else for (const some of Map.groupBy(ordered, ({ item }) => item.tenant).values()) await inOne(some);
-    return changed;
+    const changed = new Set<T>();
+    await this.#inCommits(items, async (transaction, some) => {
+      const ordered = some.toSorted(compared);
+      const counts = await Promise.all(ordered.map((item) => change(transaction, item)));
+      for (const [n, item] of ordered.entries()) if (counts[n]! > 0) changed.add(item);
+    });
+    return items.map((item) => changed.has(item));
+  }
+
+  /** In one commit; in one for each tenant, where tenants are on different machines. */
+  async #inCommits<T extends Pick<Job, 'tenant'>, R>(
+    items: readonly T[],
+    work: (transaction: JobTransaction<S>, some: readonly T[]) => Promise<R>,
+  ): Promise<R[]> {
+    if (items.length === 0) return [];
+    const done: R[] = [];
+    const portions = (await this.#database.isDistributed())
+      ? Map.groupBy(items, ({ tenant }) => tenant).values()
+      : [items];
+    for (const some of portions)
+      done.push(await this.#database.inTransaction('All', (transaction) => work(transaction, some)));
+    return done;
   }
 }
 
 /** Rolls back its transaction. */
 class FullError extends Error {}
+
+function portionsOf<T>(items: readonly T[], max: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / max) }, (_, i) => items.slice(i * max, (i + 1) * max));
+}
 
 function usedIn(row: JobRow): UsedJobKey {
   const key = jobKeyIn(row);

@@ -2,7 +2,7 @@
 
 import { ok as assert } from 'node:assert/strict';
 import { LIMITS } from '@tallystick/contract';
-import type { JobKey, LetterStates, NewJob } from '../../work/jobs.ts';
+import type { JobKey, JobState, LetterStates, NewJob } from '../../work/jobs.ts';
 import type { JobValue } from './job-database.ts';
 
 const REASON_LENGTH_MAX = 1000;
@@ -40,7 +40,7 @@ export function valuesOf({
     place,
     body,
     ...keyValues(once),
-    dead === undefined ? (dueInMs > 0 ? 'Later' : 'Waiting') : 'Dead',
+    dead === undefined ? stateAtFirst(dueInMs) : 'Dead',
     dead?.attempts ?? 0,
     dead === undefined ? null : reasonText(dead.reason),
     dead === undefined ? 0 : 1,
@@ -48,6 +48,36 @@ export function valuesOf({
     dead === undefined ? null : 0,
     dead === undefined ? null : LIMITS.deadLetterLifetimeMs,
   ];
+}
+
+/** A row of the statement that adds many, which none of them needs more for. */
+export function columnsOf({
+  tenant,
+  jobId,
+  kind,
+  lane = '',
+  uniqueKey,
+  keepsKey,
+  place = 0,
+  body,
+  dueInMs = 0,
+}: Omit<NewJob, 'once' | 'dead'>): object {
+  return {
+    tenant_id: tenant,
+    job_id: jobId,
+    kind,
+    lane,
+    unique_key: uniqueKey,
+    keeps_key: keepsKey === true ? 1 : 0,
+    place,
+    body,
+    state: stateAtFirst(dueInMs),
+    due_in_ms: dueInMs,
+  };
+}
+
+function stateAtFirst(dueInMs: number): JobState {
+  return dueInMs > 0 ? 'Later' : 'Waiting';
 }
 
 /** A reason may hold text of an event, of any length; PostgreSQL has no text with a NUL in it. */

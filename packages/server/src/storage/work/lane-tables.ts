@@ -91,13 +91,41 @@ export class LaneTables<S> {
     });
   }
 
-  /** As part of a larger transaction; returns the jobs to enqueue in it. */
-  async take(transaction: JobTransaction<S>, tenant: TenantId, news: LaneNews): Promise<readonly NewJob[]> {
+  /** As part of a larger transaction; returns the jobs to enqueue in it. In the order of lanes: two that say something of the same ones do not deadlock. */
+  async takeAll(
+    transaction: JobTransaction<S>,
+    all: readonly { readonly tenant: TenantId; readonly news: LaneNews }[],
+  ): Promise<readonly NewJob[]> {
+    const jobs: NewJob[] = [];
+    const kindOf = ({ tenant, news }: (typeof all)[number]) => `${tenant}\n${news.kind}`;
+    const kinds = [...Map.groupBy(all, kindOf)].sort(([a], [b]) => (a < b ? -1 : 1));
+    for (const [, some] of kinds) {
+      const { tenant } = some[0]!;
+      // Most often all of them work, and nothing has to be changed.
+      if (some.every(({ news }) => news.status === 'Works'))
+        await this.#work(
+          transaction,
+          tenant,
+          some.map(({ news }) => news),
+        );
+      else
+        for (const { news } of some.toSorted((a, b) => compareNames(a.news.lane, b.news.lane)))
+          jobs.push(...(await this.#take(transaction, tenant, news)));
+    }
+    return jobs;
+  }
+
+  async #work(transaction: JobTransaction<S>, tenant: TenantId, refs: readonly LaneRef[]): Promise<void> {
+    const lanes = [...new Set(refs.map(({ lane }) => lane))].sort();
+    await transaction.change(this.#statements.works, [tenant, refs[0]!.kind, JSON.stringify(lanes)]);
+  }
+
+  async #take(transaction: JobTransaction<S>, tenant: TenantId, news: LaneNews): Promise<readonly NewJob[]> {
     const of = [tenant, news.kind, news.lane];
-    const { works, fails, rests } = this.#statements;
+    const { fails, rests } = this.#statements;
     switch (news.status) {
       case 'Works':
-        await transaction.change(works, of);
+        await this.#work(transaction, tenant, [news]);
         return [];
       case 'Rests':
         await transaction.change(rests, [...of, news.forMs]);
@@ -169,7 +197,7 @@ export class LaneTables<S> {
     );
     return rows
       .map((row) => ({ ...row, tenant: textIn(row, 'tenant_id') }))
-      .sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
+      .sort((a, b) => compareNames(a.tenant, b.tenant));
   }
 
   #read(tenant: TenantId, statement: S, values: readonly JobValue[]): Promise<JobRow[]> {
@@ -177,6 +205,10 @@ export class LaneTables<S> {
       transaction.query(statement, values),
     );
   }
+}
+
+function compareNames(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 interface LaneOf extends LaneRef {

@@ -21,7 +21,7 @@ export async function advanceBy<S>(
     const isMoved =
       (nextIndex === 0 && (await transaction.change(place, [tenant, name, endIndex])) > 0) ||
       (await transaction.change(move, [tenant, name, nextIndex, endIndex])) > 0;
-    if (isMoved) await Promise.all(jobs.map((job) => tables.add(transaction, job)));
+    if (isMoved) await tables.addAll(transaction, jobs);
     if (isMoved && alerts !== undefined) await violations.add(transaction, tenant, alerts);
     moved.set(step, isMoved);
   };

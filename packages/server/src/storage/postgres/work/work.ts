@@ -19,6 +19,8 @@ import {
 // Citus takes no volatile function in an UPDATE, and none that depends on the moment inside of COALESCE.
 const NOW = '(extract(epoch FROM statement_timestamp()) * 1000)::bigint';
 
+const TYPES = { text: 'text', number: 'bigint' } as const;
+
 const among = (column: string, list: string) =>
   `${column} = ANY (ARRAY(SELECT jsonb_array_elements_text(${list}::jsonb)))`;
 
@@ -30,6 +32,10 @@ export const JOB_STATEMENTS = jobStatements<Statement>({
     hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,
   among,
   oneOf: (column, list) => `(${list}::text IS NULL OR ${among(column, list)})`,
+  rowsOf: (list, columns) => {
+    const each = Object.entries(columns).map(([name, type]) => `${name} ${TYPES[type]}`);
+    return `jsonb_to_recordset(${list}::jsonb) AS given (${each.join(', ')})`;
+  },
   prepare: statement,
 });
 

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { jobTables, laneTables } from '../../work/job-schema.ts';
 import { jobStatements } from '../../work/job-statements.ts';
 import { violationEvents, violationTables } from '../../work/violation-statements.ts';
+import { sqliteJobDialect } from './job-dialect.ts';
 
 const TYPES = { text: 'TEXT', number: 'INTEGER', bytes: 'BLOB', end: ' STRICT, WITHOUT ROWID' };
 
@@ -15,16 +16,7 @@ function plans(): Map<string, string> {
   const tables = [jobTables(TYPES), violationTables(TYPES), violationEvents(events), laneTables(TYPES)];
   for (const sql of tables.flat()) db.exec(sql);
   db.function('now_ms', () => 0);
-  const among = (column: string, list: string) => `${column} IN (SELECT value FROM json_each(${list}))`;
-  const statements = jobStatements<string | undefined>({
-    now: 'now_ms()',
-    orNow: (column) => `coalesce(${column}, now_ms())`,
-    skipLocked: '',
-    lockLane: undefined,
-    among,
-    oneOf: (column, list) => `(${list} IS NULL OR ${among(column, list)})`,
-    prepare: (text) => text.replaceAll(/\$(\d+)/g, '?$1'),
-  });
+  const statements = jobStatements(sqliteJobDialect((text): string | undefined => text));
   const planOf = (sql: string) =>
     db
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)

@@ -15,6 +15,7 @@ import { valuesOf, valuesOfFailure } from '../../work/job-values.ts';
 import { violationEvents, violationTables } from '../../work/violation-statements.ts';
 import { createFile, inTransaction } from '../connection/database.ts';
 import { isDamage } from '../fsck/damage.ts';
+import { sqliteJobDialect } from './job-dialect.ts';
 
 export const WORK_FILE = 'work.db';
 
@@ -41,8 +42,6 @@ const SET_BACK = `UPDATE jobs SET wake_ms = wake_ms - (coalesce(last_failed_ms, 
     created_ms = min(created_ms, now_ms()), last_failed_ms = min(last_failed_ms, now_ms())
   WHERE state IN ('Later', 'Parked') AND coalesce(last_failed_ms, created_ms) > now_ms()`;
 
-const among = (column: string, list: string) => `${column} IN (SELECT value FROM json_each(${list}))`;
-
 export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
   readonly statements: JobStatements<StatementSync>;
   readonly #db: DatabaseSync;
@@ -60,15 +59,7 @@ export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
       );
       migrate(this.#db);
       this.#db.function('now_ms', () => Math.floor(nowMs()));
-      this.statements = jobStatements<StatementSync>({
-        now: 'now_ms()',
-        orNow: (column) => `coalesce(${column}, now_ms())`,
-        skipLocked: '',
-        lockLane: undefined,
-        among,
-        oneOf: (column, list) => `(${list} IS NULL OR ${among(column, list)})`,
-        prepare: (text) => this.#db.prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
-      });
+      this.statements = jobStatements(sqliteJobDialect((text) => this.#db.prepare(text)));
     } catch (error) {
       if (error instanceof StartError) throw error;
       const why = error instanceof Error ? error.message : String(error);

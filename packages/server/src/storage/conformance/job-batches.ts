@@ -1,0 +1,73 @@
+// Claims about many jobs in one commit: each of them is what it would be alone.
+
+import assert from 'node:assert/strict';
+import type { Claim, Finished, Job, JobOutcome } from '../../work/jobs.ts';
+import { type Claims, nextId, openWith } from './claims.ts';
+import { jobOf, refOf, WISH } from './work.ts';
+
+const KEEP_MS = 60_000;
+
+function kept(claim: Claim, name: string): Finished {
+  const outcome = { status: 'Done', keepMs: KEEP_MS, result: `{"is":"${name} Ä\\u0000"}` } as const;
+  return { ...refOf(claim), outcome: { ...outcome, progress: `of ${name}` } };
+}
+
+function shown(job: Job | undefined) {
+  return job && [job.state, job.result, job.progress, job.attempts];
+}
+
+export const jobBatchClaims: Claims = {
+  'of many jobs that end in one commit, in any order, each ends as it says, unless it is not held': async (
+    place,
+  ) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const of = { acme: storage.work.forTenant('acme'), other: storage.work.forTenant('other') };
+    await of.acme.enqueueAll(Array.from({ length: 5 }, () => jobOf()));
+    await of.other.enqueueAll([jobOf(), jobOf()]);
+    const claims = await storage.work.claim(WISH);
+    const [first, second, third, fourth, fifth] = claims.filter(({ job }) => job.tenant === 'acme');
+    const [theirs, gone] = claims.filter(({ job }) => job.tenant === 'other');
+    const failed: JobOutcome = { status: 'Failed', reason: 'r', againInMs: KEEP_MS, progress: 'failed' };
+    const saved = await storage.work.finish([
+      kept(fifth!, 'fifth'),
+      kept(theirs!, 'theirs'),
+      { ...refOf(third!), outcome: failed },
+      { ...kept(second!, 'second'), token: second!.token + 1 },
+      kept(first!, 'first'),
+      kept(first!, 'first again'),
+      { ...refOf(gone!), outcome: { status: 'Done' } },
+      { ...kept(fourth!, 'fourth'), tenant: 'other' },
+    ]);
+    assert.deepEqual(saved, [true, true, true, false, true, false, true, false]);
+    const found = await Promise.all(
+      [first, second, third, fourth, fifth].map((claim) => of.acme.find(claim!.job.jobId)),
+    );
+    assert.deepEqual(found.map(shown), [
+      ['Done', '{"is":"first Ä\\u0000"}', 'of first', 1],
+      ['Held', undefined, undefined, 1],
+      ['Later', undefined, 'failed', 1],
+      ['Held', undefined, undefined, 1],
+      ['Done', '{"is":"fifth Ä\\u0000"}', 'of fifth', 1],
+    ]);
+    assert.ok(found[0]!.expiresAtMs! >= found[0]!.endedAtMs! + KEEP_MS);
+    assert.equal((await of.other.find(theirs!.job.jobId))?.state, 'Done');
+    assert.equal(await of.other.find(gone!.job.jobId), undefined);
+  },
+
+  'of many jobs that are enqueued together each is stored once, whatever is in the way of others': async (
+    place,
+  ) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    const uniqueKey = nextId();
+    const there = jobOf({ uniqueKey, lane: 'lane' });
+    assert.equal(await jobs.enqueueAll([there]), 1);
+    const later = jobOf({ dueInMs: KEEP_MS, place: 7, lane: 'lane' });
+    const many = Array.from({ length: 1100 }, () => jobOf());
+    const count = await jobs.enqueueAll([later, jobOf({ uniqueKey }), there, ...many, many[3]!]);
+    assert.equal(count, 1101);
+    assert.equal((await jobs.find(later.jobId))?.state, 'Later');
+    assert.equal((await jobs.find(many.at(-1)!.jobId))?.body, many[0]!.body);
+    assert.equal((await jobs.backlog('Verification')).open, 1102);
+  },
+};
