@@ -17,7 +17,7 @@ import {
   newWords,
   SHORT_LIVED,
 } from './model.ts';
-import { Proofs } from './proofs.ts';
+import { type KnownHead, Proofs } from './proofs.ts';
 import { Served, type ServedOptions } from './served.ts';
 import { tracesOf } from './traces.ts';
 
@@ -29,6 +29,8 @@ interface KnownCopy {
   readonly store: StoreCopy;
   readonly events: readonly KnownEvent[];
   readonly holds: readonly KnownHold[];
+  /** Signed before. */
+  readonly head: KnownHead | undefined;
 }
 
 type Verb = readonly [name: string, weight: number, take: () => Promise<void>];
@@ -290,7 +292,8 @@ export class DeletionWorld implements AsyncDisposable {
 
   async #copy(): Promise<void> {
     const [events, holds] = [copyOf(this.#events), [...this.#holds]];
-    this.#copies.push({ store: await this.#served.copy(), events, holds });
+    const { head } = this.#proofs;
+    this.#copies.push({ store: await this.#served.copy(), events, holds, head });
   }
 
   /** What was sent since is lost, and what was deleted since is there again; a log of which more was signed ends there. */
@@ -299,13 +302,14 @@ export class DeletionWorld implements AsyncDisposable {
       await this.#copy();
       await this.#send();
     }
-    const { store, events, holds } = this.#any(this.#copies)!;
+    const { store, events, holds, head } = this.#any(this.#copies)!;
     await this.#served.putBack(store);
     this.#events = copyOf(events);
     this.#holds = [...holds];
     const origin = await this.#proofs.learnKeys(this.#served);
     // Between the look of the test and the copy, what was due may have gone.
     for (const event of this.#events) await this.#lookAt(event);
+    if (origin !== this.#origin && head !== undefined) this.#proofs.end(head);
     if (origin !== this.#origin)
       for (const event of this.#events)
         Object.assign(event, { isFrozen: true, isErasureOwed: false, isGoneOwed: false });
