@@ -231,6 +231,8 @@ export interface RangeRequest {
   readonly streamId?: StreamId;
   /** One of these keys must have signed the checkpoint, and no other key under the log's name. */
   readonly publicKeys: readonly Uint8Array[];
+  /** What the notices of the range delete, and were received before this moment, is searched for. */
+  readonly deletedBeforeMs?: number;
 }
 
 /** The same, and whose it is. */
@@ -247,6 +249,8 @@ export interface RangeVerdict {
   /** The size of the checkpoint used; 0, with the empty root, before the first one. */
   readonly treeSize: number;
   readonly rootHash: Uint8Array;
+  /** In the tenant's sequence: the first event found whose content is stored although a signed notice deletes it. */
+  readonly undeleted?: number | undefined;
   readonly fault?: {
     /** In the tenant's sequence. */
     readonly index: number | undefined;

@@ -32,7 +32,7 @@ import {
   statusesOf,
   type TestInstallation,
 } from './claims.ts';
-import { publish, readAll } from './tree.ts';
+import { publish, publishSigned, readAll } from './tree.ts';
 
 const EVENT = {
   classification: 'Internal',
@@ -177,6 +177,17 @@ export const redactionClaims: Claims = {
     // The others are as they were.
     assert.deepEqual((await deletedIn(storage)).slice(1), [undefined, undefined]);
     assert.ok(await holds(place, 'Ana'), 'that of the third event');
+  },
+
+  async 'a unit that is stored although a signed notice of the range deletes it is found'(place) {
+    await using storage = await signedLog(place);
+    const notice = await redact(storage, 1, '/payload/iban');
+    const publicKeys = [await publishSigned(storage)];
+    const request = { fromIndex: notice, endIndex: notice + 1, publicKeys, deletedBeforeMs: NOW_MS + 6 };
+    const check = () => storage.tree.forTenant('acme').checkRange(request, () => {});
+    assert.equal((await check()).undeleted, 1);
+    await storage.removal.deleteUnits('acme', [notice]);
+    assert.equal((await check()).undeleted, undefined);
   },
 
   async 'a unit that is gone without a notice makes the event one that was altered, and a row alone hides nothing'(

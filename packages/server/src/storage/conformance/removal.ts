@@ -32,7 +32,7 @@ import {
   soundContent,
   statusesOf,
 } from './claims.ts';
-import { fill, publish, readAll } from './tree.ts';
+import { fill, publish, publishSigned, readAll } from './tree.ts';
 
 const span = (firstIndex: number, endIndex: number): IndexSpan => ({ firstIndex, endIndex });
 
@@ -189,6 +189,28 @@ export const removalClaims: Claims = {
       assert.deepEqual(now.evidence.roots, each.evidence.roots);
     }
     assert.equal(await storage.removal.countContents('acme', [span(0, 11)]), 5);
+  },
+
+  async 'content that is stored although a signed notice of the range deletes it is found'(place) {
+    await using storage = await signedLogs(place);
+    const noticeIndex = await appendPurge(storage, 'acme', [span(0, 2), span(3, 6)]);
+    const key = await publishSigned(storage);
+    const range = { fromIndex: noticeIndex, endIndex: noticeIndex + 1, publicKeys: [key] };
+    const undeleted = async (deletedBeforeMs?: number) => {
+      const asked = { ...range, ...(deletedBeforeMs !== undefined && { deletedBeforeMs }) };
+      const verdict = await storage.tree.forTenant('acme').checkRange(asked, () => {});
+      assert.equal(verdict.fault, undefined);
+      return verdict.undeleted;
+    };
+    const later = NOW_MS + 6;
+    assert.equal(await undeleted(later), 0);
+    assert.equal(await undeleted(NOW_MS + 5), undefined, 'it may be under way');
+    assert.equal(await undeleted(), undefined, 'nobody asked');
+    await place.removeContent('acme', 0);
+    await place.removeContent('acme', 1);
+    assert.equal(await undeleted(later), 3);
+    await deleteAll(storage, 'acme', noticeIndex);
+    assert.equal(await undeleted(later), undefined);
   },
 
   async 'content that is gone without a notice is not purged, and a row without its notice purges nothing'(

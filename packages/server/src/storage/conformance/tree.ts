@@ -11,7 +11,10 @@ import {
   KINDS,
   leafHash,
   nodeHash,
+  noteSigner,
+  parseVerifierKey,
   signatureLine,
+  signCheckpoint,
   type Tile,
   verifyConsistency,
   verifyInclusion,
@@ -38,14 +41,28 @@ function lineOf(name: string, fill = 1): string {
   return signatureLine({ name, keyId: '00000000', signature: new Uint8Array(64).fill(fill) });
 }
 
-export async function publish(storage: Storage, { grown }: Growth, nowMs = NOW_MS): Promise<void> {
-  const logs = grown.map(({ tenant, epoch, heads, tileHashes }) => ({
+export async function publish(
+  storage: Storage,
+  { grown }: Growth,
+  nowMs = NOW_MS,
+  sign: (head: TreeHead) => string | Promise<string> = noteOf,
+): Promise<void> {
+  const logs = grown.map(async ({ tenant, epoch, heads, tileHashes }) => ({
     tenant,
     epoch,
-    checkpoints: heads.map((head) => ({ size: head.size, note: noteOf(head) })),
+    checkpoints: await Promise.all(heads.map(async (head) => ({ size: head.size, note: await sign(head) }))),
     tileHashes,
   }));
-  await storage.tree.publish(logs, nowMs);
+  await storage.tree.publish(await Promise.all(logs), nowMs);
+}
+
+/** The same for who verifies it; returns the public key. */
+export async function publishSigned(storage: Storage): Promise<Uint8Array> {
+  const seed = new Uint8Array(32).fill(7);
+  await publish(storage, await readAll(storage), NOW_MS, async (head) =>
+    signCheckpoint(head, [await noteSigner(head.origin, seed)]),
+  );
+  return parseVerifierKey((await noteSigner('any', seed)).verifierKey).publicKey;
 }
 
 /** Reads until there is no more. */

@@ -1,6 +1,7 @@
 // Verifies a part of one tenant's log while the service runs: entries and values of the range are recomputed, and must
 // lead, with the stored hashes around them, to the root of the newest checkpoint. Missing content must be explained by
-// a notice anywhere in the log. If the range is a part of a stream, the stream must match the log.
+// a notice anywhere in the log. What the notices of the range delete is searched for if that is asked: so whoever goes through
+// all ranges finds all content that was put back. If the range is a part of a stream, the stream must match the log.
 
 import {
   CompactRange,
@@ -26,6 +27,7 @@ import type { LogRow } from './log-row.ts';
 import type { TrustedKey } from './notes.ts';
 import { leadsToHead, type SignedHead, signedHead } from './signed-head.ts';
 import { fault } from './store-fault.ts';
+import { deletedIn } from '../rows/punctured.ts';
 import { type BoundaryEntry, requireBounds, type StreamsAround } from './stream-bounds.ts';
 
 /** The data that a range is verified with, of the requested tenant only. Indexes are those of the tenant's sequence. */
@@ -37,6 +39,8 @@ export interface RangeStore<Log extends LogIdentity<unknown>> extends StoredTree
   /** The entries from `first` to `end` (exclusive), without their contents. */
   entries(log: Log, first: number, end: number): Awaitable<readonly { readonly entry: Uint8Array }[]>;
   streamsAround(streamId: string): Awaitable<StreamsAround>;
+  /** The first event from `first` to `end` (exclusive) that has content. */
+  firstContent(log: Log, first: number, end: number): Awaitable<number | undefined>;
   /** Converts an error to its fault; rethrows errors that are not about the data. */
   faultOf(error: unknown): EvidenceError;
 }
@@ -80,6 +84,9 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   /** Events without any content, and events without single units of it. */
   #expired = 0;
   #redacted = 0;
+  /** Those of the range that must have had their effect. */
+  #removals: Notice[] = [];
+  #undeleted: number | undefined;
 
   constructor(store: RangeStore<Log>, request: RangeOf, keys: readonly TrustedKey[] | undefined) {
     this.#store = store;
@@ -98,6 +105,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
       redactedEvents: this.#redacted,
       treeSize: this.#head.size,
       rootHash: this.#head.root,
+      ...(this.#undeleted !== undefined && { undeleted: this.#undeleted }),
     };
   }
 
@@ -185,16 +193,41 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     yield* this.#requireRoot(log, range);
     const judged = Math.min(endIndex, log.firstIndex + this.#head.size);
     if (this.#deletions.count > 0) yield* this.#explain(log, judged);
+    for (const notice of this.#removals.splice(0)) {
+      this.#undeleted ??= yield* this.#contentIn(log, notice);
+      yield this.#checked;
+    }
   }
 
-  #use({ leaf, deleted, notice }: SoundEntry, range: CompactRange): void {
+  /** The first event that the notice says has lost content which is stored; in the tenant's sequence. */
+  *#contentIn(log: Log, notice: Notice): Resumable<number | undefined> {
+    if (notice.kind === KINDS.purge)
+      for (const [from, to] of notice.payload.ranges) {
+        const [first, end] = [from + log.firstIndex, to + log.firstIndex];
+        const found = yield* awaited(this.#store.firstContent(log, first, end));
+        if (found !== undefined) return found;
+      }
+    if (notice.kind !== KINDS.redaction) return undefined;
+    const { leafIndex, tags } = notice.payload;
+    const at = leafIndex + log.firstIndex;
+    const [row] = yield* awaited(this.#store.rows(log, at, at));
+    if (row?.content === undefined) return undefined;
+    // Whether the row is what was hashed is seen where the range comes by.
+    const lost = new Set(deletedIn(row.content.closed).flatMap((group) => group.map(({ tag }) => tag)));
+    return tags.every((tag) => lost.has(tag)) ? undefined : at;
+  }
+
+  #use({ leaf, deleted, notice, receivedAtMs }: SoundEntry, range: CompactRange): void {
     this.#checked++;
     if (range.end < this.#head.size) range.append(leaf);
     if (deleted !== undefined) this.#deletions.deleted(deleted.entry, deleted.what);
     if (deleted?.what === true) this.#expired += 1;
     else if (deleted !== undefined) this.#redacted += 1;
     if (notice?.kind === KINDS.streamSeal) this.#firstSealAt ??= this.sequenceIndex(notice.index);
-    if (notice !== undefined && notice.index < this.#head.size) this.#deletions.notice(notice);
+    if (notice === undefined || notice.index >= this.#head.size) return;
+    this.#deletions.notice(notice);
+    const { deletedBeforeMs = -Infinity } = this.#request;
+    if (isRemoval(notice.kind) && receivedAtMs < deletedBeforeMs) this.#removals.push(notice);
   }
 
   #headOf(log: Log): Resumable<SignedHead> {
@@ -236,8 +269,7 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
   /** A notice counts only if it is signed and unchanged. */
   *#removalIn(log: Log, head: SignedHead, row: LogRow): Resumable<Notice | undefined> {
     const entry = decodeEntry(row.entry);
-    const isRemoval = entry.kind === KINDS.purge || entry.kind === KINDS.redaction;
-    if (!isRemoval || row.content === undefined || entry.index >= head.size) return undefined;
+    if (!isRemoval(entry.kind) || row.content === undefined || entry.index >= head.size) return undefined;
     try {
       return yield* this.#signedNotice(log, head, entry, row);
     } catch (error) {
@@ -262,4 +294,8 @@ class RangeCheck<Log extends LogIdentity<unknown>> {
     if (!isNotice(kind)) return undefined;
     return soundNotice(this.#resources, entry, row);
   }
+}
+
+function isRemoval(kind: number): boolean {
+  return kind === KINDS.purge || kind === KINDS.redaction;
 }

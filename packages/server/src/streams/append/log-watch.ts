@@ -57,7 +57,8 @@ export function logCheck({ sequencer, checkpointer, witnessing, scrubber }: LogP
         return { status: 'Degraded', description };
       }
       if ((scrubber?.figures().damagedLogs ?? 0) > 0) {
-        const description = 'What is stored of a log is not what was accepted; the diagnostics say which.';
+        const description =
+          'What is stored of a log is not what was accepted, or was to be deleted; the diagnostics say which.';
         return { status: 'Degraded', description };
       }
       return { status: 'Healthy', description: 'No commit fails.' };

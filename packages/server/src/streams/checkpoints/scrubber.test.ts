@@ -19,6 +19,7 @@ const SOUND: RangeVerdict = {
 function build(
   logs: Readonly<Record<string, number>>,
   damage: { readonly reason?: Reason; at?: number; to?: number } = {},
+  undeletedInOther?: number,
 ) {
   const clock = createFakeClock(1_000_000);
   const asked: string[] = [];
@@ -31,8 +32,11 @@ function build(
       return found && { tenant: found[0], endIndex: found[1] };
     },
     forTenant: (tenant: string) => ({
-      async checkRange({ fromIndex, endIndex }: RangeRequest): Promise<RangeVerdict> {
+      async checkRange({ fromIndex, endIndex, deletedBeforeMs }: RangeRequest): Promise<RangeVerdict> {
         asked.push(`${tenant} ${fromIndex}-${endIndex}`);
+        assert.equal(deletedBeforeMs, clock.now() - 3_600_000);
+        if (tenant === 'other' && undeletedInOther !== undefined)
+          return { ...SOUND, undeleted: undeletedInOther };
         const { at, to = at, reason = 'LEAF_MISMATCH' } = damage;
         if (at === undefined || to === undefined || to < fromIndex || at >= endIndex) return SOUND;
         return { ...SOUND, fault: { index: at, reason, message: `entry ${at}` } };
@@ -83,6 +87,16 @@ test('damage is reported once a round, and the round continues', async () => {
   const told = lines.filter((line) => line.includes('the store differs from what was accepted'));
   assert.equal(told.length, 1);
   assert.match(told[0]!, /"tenant":"acme".*"index":12.*"reason":"LEAF_MISMATCH"/);
+  await scrubber[Symbol.asyncDispose]();
+});
+
+test('content that was to be deleted an hour ago is reported like damage', async () => {
+  const { clock, scrubber, asked, lines } = build({ acme: 25, other: 3 }, {}, 7);
+  await advance(clock, 10);
+  assert.deepEqual([asked.length, scrubber.figures().damagedLogs], [4, 1]);
+  const told = lines.filter((line) => line.includes('content is stored that was to be deleted'));
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /"tenant":"other".*"index":7/);
   await scrubber[Symbol.asyncDispose]();
 });
 

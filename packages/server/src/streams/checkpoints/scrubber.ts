@@ -1,5 +1,5 @@
 // Recomputes all stored entries and values, slowly and repeatedly, to find changes and disk damage before a reader
-// does. A round takes a day or longer; after a small store it rests until the day is over.
+// does. Content that notices have deleted is searched for, too: somebody may have put it back. A round takes a day or longer; after a small store it rests until the day is over.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
@@ -7,7 +7,7 @@ import type { Signing } from '../../keys/signing.ts';
 import { type Loop, startLoop } from '../../runtime/loop.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { TreeReader, TreesWith } from '../tree.ts';
+import type { RangeVerdict, TreeReader, TreesWith } from '../tree.ts';
 
 export interface ScrubberOptions {
   readonly trees: Pick<TreeReader, 'nextLog'> & TreesWith<'checkRange'>;
@@ -23,15 +23,18 @@ export interface ScrubLimits {
   readonly eventsMax: number;
   readonly paceMs: number;
   readonly roundMs: number;
+  /** How long a notice may be there before its effect. */
+  readonly removalMs: number;
 }
 
 export interface Scrubber extends AsyncDisposable {
   start(): void;
-  /** The number of damaged logs in the last whole round, or in the current one. */
+  /** The number of logs that are damaged, or have content that was to be deleted, in the last whole round, or in the current one. */
   figures(): { readonly damagedLogs: number };
 }
 
-const LIMITS: ScrubLimits = { eventsMax: 1000, paceMs: 5000, roundMs: 24 * 3_600_000 };
+const HOUR_MS = 3_600_000;
+const LIMITS: ScrubLimits = { eventsMax: 1000, paceMs: 5000, roundMs: 24 * HOUR_MS, removalMs: HOUR_MS };
 const BACK_OFF_MS = 10_000;
 const BACK_OFF_MS_MAX = 10 * 60_000;
 
@@ -43,7 +46,7 @@ export function createScrubber({
   telemetry,
   limits = {},
 }: ScrubberOptions): Scrubber {
-  const { eventsMax, paceMs, roundMs } = { ...LIMITS, ...limits };
+  const { eventsMax, paceMs, roundMs, removalMs } = { ...LIMITS, ...limits };
   // Damage stays reported until a whole round has not found it.
   let damagedBefore: ReadonlySet<TenantId> = new Set();
   let damaged = new Set<TenantId>();
@@ -68,17 +71,16 @@ export function createScrubber({
     }
     const fromIndex = log.tenant === tenant ? index : 0;
     const endIndex = Math.min(log.endIndex, fromIndex + eventsMax);
-    const { fault, checkedEvents } = await trees
+    const deletedBeforeMs = clock.now() - removalMs;
+    const request = { fromIndex, endIndex, publicKeys: signing.publicKeys(), deletedBeforeMs };
+    const { fault, checkedEvents, undeleted } = await trees
       .forTenant(log.tenant)
-      .checkRange({ fromIndex, endIndex, publicKeys: signing.publicKeys() }, () => {});
+      .checkRange(request, () => {});
     // If nothing is there at all, the log has a wrong end, and the others would never get their turn.
     const isEmpty = checkedEvents === 0 && fault?.reason === 'TRUNCATED';
     [tenant, index] = [log.tenant, isEmpty ? log.endIndex : endIndex];
-    if (fault === undefined) return;
-    if (!damaged.has(log.tenant)) {
-      const facts = { tenant: log.tenant, index: fault.index, reason: fault.reason };
-      telemetry.error('the store differs from what was accepted', new Error(fault.message), facts);
-    }
+    if (fault === undefined && undeleted === undefined) return;
+    if (!damaged.has(log.tenant)) report(telemetry, log.tenant, { fault, undeleted });
     damaged.add(log.tenant);
   };
 
@@ -100,4 +102,20 @@ export function createScrubber({
     figures: () => ({ damagedLogs: damaged.union(damagedBefore).size }),
     [Symbol.asyncDispose]: async () => loop?.[Symbol.asyncDispose](),
   };
+}
+
+interface Found {
+  readonly fault: RangeVerdict['fault'] | undefined;
+  readonly undeleted: number | undefined;
+}
+
+function report(telemetry: Pick<Telemetry, 'error'>, tenant: TenantId, { fault, undeleted }: Found): void {
+  if (fault !== undefined) {
+    const facts = { tenant, index: fault.index, reason: fault.reason };
+    telemetry.error('the store differs from what was accepted', new Error(fault.message), facts);
+    return;
+  }
+  const error = new Error(`the content of event ${undeleted} is there, and a signed notice deletes it`);
+  const said = 'content is stored that was to be deleted: its removal failed, or it was put back';
+  telemetry.error(said, error, { tenant, index: undeleted });
 }

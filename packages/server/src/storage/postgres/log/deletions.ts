@@ -54,7 +54,8 @@ const PUT_REDACTIONS = statement(
    WHERE heads.tenant_id = $1`,
 );
 const IS_EVENT = `get_byte(entry, ${KIND_AT}) = ${KINDS.event}`;
-const OF_SPAN = `entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3 AND ${IS_EVENT}`;
+/** The events of a span. */
+export const OF_SPAN = `entries.tenant_id = $1 AND entries.leaf_index >= $2 AND entries.leaf_index < $3 AND ${IS_EVENT}`;
 const COUNT = statement(
   `SELECT count(contents.leaf_index) AS count FROM ${ENTRIES_WITH_CONTENTS} WHERE ${OF_SPAN}`,
 );

@@ -4,13 +4,15 @@ import type { TenantId } from '@tallystick/contract';
 import type { RangeStore } from '../../fsck/range.ts';
 import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
-import { textIn } from '../../rows/columns.ts';
+import { numberOrNone, textIn } from '../../rows/columns.ts';
 import type { LogIdentity } from '../../rows/log-identity.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
 import { lotOf } from '../fsck/rows.ts';
+import { OF_SPAN } from './deletions.ts';
+import { ENTRIES_WITH_CONTENTS } from './log-columns.ts';
 import { readerOf, singleStatements, storedTrees, TreeTables } from '../tree/tree-tables.ts';
 
 const STREAM_COLUMNS = 'first_index, stream_id, created_at_ms, purged_at_ms';
@@ -22,6 +24,10 @@ const STREAMS_AROUND = statement(
      ORDER BY first_index DESC LIMIT 1)
    UNION ALL (SELECT 'next', ${STREAM_COLUMNS} FROM streams WHERE tenant_id = $1 AND first_index > ${OWN_BEGIN}
      ORDER BY first_index LIMIT 1)`,
+);
+
+const FIRST_CONTENT = statement(
+  `SELECT min(contents.leaf_index) AS leaf_index FROM ${ENTRIES_WITH_CONTENTS} WHERE ${OF_SPAN}`,
 );
 
 export function rangeStore(
@@ -36,6 +42,10 @@ export function rangeStore(
     nextBegin: (log) => tables.nextBegin(statements, log),
     rows: (_, first, last) => lotOf(statements, tenant, first, last, sealed),
     entries: (log, first, end) => tables.entries(statements, log, first - log.firstIndex, end - first),
+    async firstContent(_, first, end) {
+      const [row] = await statements.query(FIRST_CONTENT, [tenant, first, end]);
+      return numberOrNone(row, 'leaf_index');
+    },
     streamsAround: (streamId) => streamsAround(statements, tenant, streamId),
     faultOf,
   };

@@ -9,6 +9,8 @@ import type { StreamsAround } from '../../fsck/stream-bounds.ts';
 import { type StreamRow, streamRowIn } from '../../fsck/stream-row.ts';
 import { type LogIdentity, storedTrees, TreeTables } from '../tree/tree-tables.ts';
 import type { SealedRows } from '../../sealing/sealed-rows.ts';
+import { numberOf } from '../../rows/columns.ts';
+import { IS_EVENT } from '../log/deletions.ts';
 import { faultOf } from './damage.ts';
 import { LogRows } from './rows.ts';
 import { STREAMS_OF_TENANT, TreeRows } from './tree-rows.ts';
@@ -34,11 +36,19 @@ export function rangeStores(
 ): (tenant: TenantId) => range.RangeStore<LogIdentity> {
   const tables = new TreeTables(db, logOrigin);
   const [rows, tree] = [new LogRows(db, sealed), new TreeRows(db)];
+  const firstContent = db.prepare(
+    `SELECT leaf_index FROM entries JOIN contents USING (id)
+     WHERE tenant = ? AND leaf_index >= ? AND leaf_index < ? AND ${IS_EVENT} ORDER BY leaf_index LIMIT 1`,
+  );
   return (tenant) => ({
     ...storedTrees(tables, tenant),
     nextBegin: (log) => tree.epochs(log.tenant).find(({ epoch }) => epoch > log.epoch)?.firstIndex,
     rows: (log, first, last) => rows.lot(log.tenant, first, last),
     entries: (log, first, end) => tables.entries(log, first - log.firstIndex, end - first),
+    firstContent: (log, first, end) => {
+      const found = firstContent.get(log.tenant, first, end);
+      return found && numberOf(found, 'leaf_index');
+    },
     streamsAround: (streamId) => streamsAround(db, tenant, streamId),
     faultOf,
   });
