@@ -15,6 +15,8 @@ const PAUSE_MS = 50;
 const SEND_PAUSE_MS = 20;
 const CHANGE_PAUSE_MS = 150;
 const LARGE_BATCH = 200;
+/** Acknowledged while no policy changes any more. */
+const LAST_EVENTS = 60;
 
 export interface SentEvent {
   readonly tenant: string;
@@ -32,9 +34,11 @@ export class AlertLoad implements AsyncDisposable {
   readonly #urls: () => readonly string[];
   readonly #changers: readonly PolicyChanger[];
   readonly #clients = new Clients();
+  readonly #changing: Promise<unknown>;
   readonly #work: Promise<unknown>;
   #failure: unknown;
   #asked = 0;
+  #isSettled = false;
   #isOver = false;
   #isGone = false;
 
@@ -44,11 +48,14 @@ export class AlertLoad implements AsyncDisposable {
     this.#changers = TENANTS.flatMap((tenant) =>
       Array.from({ length: CHANGERS }, (_, slot) => new PolicyChanger(tenant, slot, (ask) => this.#ask(ask))),
     );
+    const isSettled = () => this.#isSettled;
     const changing = this.#changers.map((changer) =>
-      this.#repeat(CHANGE_PAUSE_MS, () => changer.change(() => this.#isGone)),
+      repeat(isSettled, CHANGE_PAUSE_MS, () => changer.change(() => this.#isGone)),
     );
-    const sending = Array.from({ length: SENDERS }, () => this.#repeat(SEND_PAUSE_MS, () => this.#send()));
-    this.#work = Promise.all([...changing, ...sending]);
+    const isOver = () => this.#isOver;
+    const sending = Array.from({ length: SENDERS }, () => repeat(isOver, SEND_PAUSE_MS, () => this.#send()));
+    this.#changing = Promise.all(changing);
+    this.#work = Promise.all([this.#changing, ...sending]);
     this.#work.catch((error: unknown) => (this.#failure = error));
   }
 
@@ -69,21 +76,20 @@ export class AlertLoad implements AsyncDisposable {
     }
   }
 
-  /** Nothing new is asked; what is under way is, until it is answered. */
+  /**
+   * First no policy is changed any more, so that some events are sent and answered under one version, however slow the machine is.
+   * Then nothing new is asked; what is under way is, until it is answered.
+   */
   async finish(): Promise<void> {
+    this.#isSettled = true;
+    await this.#changing;
+    await this.untilMore(LAST_EVENTS, 0);
     this.#isOver = true;
     await this.#work;
   }
 
   figures(): string {
     return `${this.events.length} events and ${this.versions.length} changes acknowledged, ${this.breaks} unanswered, ${this.givenUp} given up`;
-  }
-
-  async #repeat(pauseMsMax: number, act: () => Promise<void>): Promise<void> {
-    while (!this.#isOver) {
-      await act();
-      await pause(Math.random() * pauseMsMax);
-    }
   }
 
   async #send(): Promise<void> {
@@ -131,10 +137,18 @@ export class AlertLoad implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isSettled = true;
     this.#isOver = true;
     this.#isGone = true;
     this.#clients[Symbol.dispose]();
     await this.#work.catch(() => {});
+  }
+}
+
+async function repeat(isOver: () => boolean, pauseMsMax: number, act: () => Promise<void>): Promise<void> {
+  while (!isOver()) {
+    await act();
+    await pause(Math.random() * pauseMsMax);
   }
 }
 
