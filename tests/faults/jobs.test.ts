@@ -20,7 +20,7 @@ import { openDatabases } from '../../packages/server/src/testing/postgres-server
 import { SIZE } from './size.ts';
 
 const SCRIPT = join(import.meta.dirname, 'processes/job-worker.ts');
-const KILLS = SIZE.isLong ? 300 : 5;
+const KILLS = SIZE.isLong ? 300 : 3;
 const JOBS_PER_KILL = 10;
 const random = createSystemRandom();
 const options = { logOrigin: 'jobs.test', streams: STREAMS, clock: systemClock, random };

@@ -4,12 +4,12 @@ const isLong = process.env['FAULTS'] === 'long';
 
 export const SIZE = {
   isLong,
-  kills: isLong ? 500 : 6,
-  keys: isLong ? 200 : 20,
+  kills: isLong ? 500 : 4,
+  keys: isLong ? 200 : 10,
   parallelRepeats: 50,
   events: isLong ? 100_000 : 1000,
   walks: isLong ? 60 : 2,
   deletions: isLong ? 600 : 20,
-  drains: isLong ? 50 : 3,
+  drains: isLong ? 50 : 2,
   soakMs: isLong ? 60_000 : 4000,
 } as const;
