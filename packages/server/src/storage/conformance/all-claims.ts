@@ -34,6 +34,7 @@ const BESIDE_CONTENT = [
   sealRequestClaims,
   workClaims,
   workTurnClaims,
+  jobBatchClaims,
   laneClaims,
   followClaims,
   violationClaims,
@@ -57,11 +58,6 @@ export const CONTENT_CLAIMS = [
   redactionClaims,
   expiryClaims,
   holdClaims,
-  workClaims,
-  workTurnClaims,
-  jobBatchClaims,
-  laneClaims,
-  followClaims,
   causedJobClaims,
 ].flatMap((claims) => Object.entries(claims));
 

@@ -70,4 +70,23 @@ export const jobBatchClaims: Claims = {
     assert.equal((await jobs.find(many.at(-1)!.jobId))?.body, many[0]!.body);
     assert.equal((await jobs.backlog('Verification')).open, 1102);
   },
+
+  'many jobs end while their leases are renewed': async (place) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    for (let round = 0; round < 8; round++) {
+      // The last lane has the first job: whoever goes by lanes meets them in the other order.
+      const many = Array.from({ length: 200 }, (_, i) => jobOf({ lane: String(999 - i) }));
+      await jobs.enqueueAll(many);
+      const claims = [];
+      while (claims.length < many.length)
+        claims.push(...(await storage.work.claim({ ...WISH, max: many.length })));
+      const [saved] = await Promise.all([
+        storage.work.finish(claims.map((claim) => kept(claim, 'many'))),
+        storage.work.renew(claims.map(refOf), KEEP_MS),
+        storage.work.renew(claims.map(refOf), KEEP_MS),
+      ]);
+      assert.equal(saved.filter(Boolean).length, many.length);
+    }
+  },
 };

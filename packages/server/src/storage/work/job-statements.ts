@@ -11,6 +11,8 @@ export interface Dialect<S> {
   readonly now: string;
   /** An expression: the value of a column that holds an earlier moment, or now where it is NULL. */
   readonly orNow: (column: string) => string;
+  /** Appended to a SELECT: locks its rows until the end of the transaction. */
+  readonly lock: string;
   /** Appended to a SELECT: skips rows that another transaction has locked. */
   readonly skipLocked: string;
   /** Whether this transaction has a lane alone until its end, by kind, tenant and lane; undefined: there is one writer. */
@@ -81,10 +83,7 @@ function isKept(now: string): string {
   return `(expires_ms IS NULL OR expires_ms > ${now})`;
 }
 
-/**
- * Of one tenant. The rows name it, too: so a planner, which cannot know how many there are, expects few, and looks for each of them by its
- * key, in their order.
- */
+/** Of one tenant. The rows name it, too: so a planner, which cannot know how many there are, expects few. */
 const GIVEN = 'given.tenant_id = $1';
 
 function enqueueing<S>({ now, rowsOf, prepare }: Dialect<S>) {
@@ -204,18 +203,18 @@ function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) 
 }
 
 /** Statements for jobs whose lease ends, and for jobs that are no longer needed. */
-function ending<S>({ now, orNow, rowsOf, prepare }: Dialect<S>) {
+function ending<S>({ now, orNow, lock, rowsOf, prepare }: Dialect<S>) {
   const held = "tenant_id = $1 AND job_id = $2 AND token = $3 AND state = 'Held'";
   const isOver = `expires_ms <= ${now}`;
   return {
     renew: prepare(`UPDATE jobs SET wake_ms = ${now} + $4, progress = coalesce($5, progress) WHERE ${held}`),
+    // They are locked one by one in the order in which they are given, whatever plan is made for the rest: `renew` locks them in the same order.
     complete: prepare(
-      `UPDATE jobs SET state = 'Done', result = given.result, is_letter = 0, ended_ms = ${now},
-         expires_ms = ${now} + given.keep_ms, progress = coalesce(given.progress, jobs.progress)
-       FROM ${rowsOf('$2', COMPLETED)}
-       WHERE ${GIVEN} AND jobs.tenant_id = given.tenant_id AND jobs.job_id = given.job_id AND jobs.token = given.token
-         AND jobs.state = 'Held'
-       RETURNING jobs.job_id`,
+      `WITH own AS MATERIALIZED (SELECT * FROM ${rowsOf('$2', COMPLETED)} WHERE ${GIVEN} AND EXISTS (
+         SELECT 1 FROM jobs WHERE tenant_id = $1 AND job_id = given.job_id AND token = given.token AND state = 'Held'${lock}))
+       UPDATE jobs SET state = 'Done', result = own.result, is_letter = 0, ended_ms = ${now}, expires_ms = ${now} + own.keep_ms,
+         progress = coalesce(own.progress, jobs.progress)
+       FROM own WHERE jobs.tenant_id = $1 AND jobs.tenant_id = own.tenant_id AND jobs.job_id = own.job_id RETURNING jobs.job_id`,
     ),
     remove: prepare(`DELETE FROM jobs WHERE ${held} AND key IS NULL`),
     // Kept as long as its key counts.

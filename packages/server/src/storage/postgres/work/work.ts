@@ -27,6 +27,7 @@ const among = (column: string, list: string) =>
 export const JOB_STATEMENTS = jobStatements<Statement>({
   now: NOW,
   orNow: (column) => `least(${column}, ${NOW})`,
+  lock: ' FOR UPDATE',
   skipLocked: ' FOR UPDATE SKIP LOCKED',
   lockLane: `SELECT pg_try_advisory_xact_lock(
     hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,

@@ -8,6 +8,7 @@ export function sqliteJobDialect<S>(prepare: (text: string) => S): Dialect<S> {
   return {
     now: 'now_ms()',
     orNow: (column) => `coalesce(${column}, now_ms())`,
+    lock: '',
     skipLocked: '',
     lockLane: undefined,
     among,
