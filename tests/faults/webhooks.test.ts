@@ -64,7 +64,7 @@ describe(`of ${CASES.length} bad consumers`, () => {
         await tenant.send(eventFor(each));
         deliveries = await ended(tenant, path, sent);
       }
-      for (const delivery of deliveries) requireSeen(each, delivery);
+      for (const delivery of deliveries) requireSeen(each, delivery, Math.max(...delaysMs));
       assert.equal(new Set(deliveries.map(({ webhookId }) => webhookId)).size, events);
       if (isUnasked) assert.equal(consumer.connections, 0);
       requireStanding(each, await tenant.ask<Subscription>('GET', path));
@@ -142,7 +142,8 @@ async function ended(tenant: PolicedTenant, path: string, count: number): Promis
   return list('');
 }
 
-function requireSeen({ seen, gapMs }: BadConsumer, { status, attempts }: Delivery): void {
+/** `lateMs` is how late a delivery comes that nothing is wrong with: a busy machine is no fault of a delay. */
+function requireSeen({ seen, gapMs }: BadConsumer, { status, attempts }: Delivery, lateMs: number): void {
   assert.deepEqual([status, attempts.length], [seen.status, seen.attempts], JSON.stringify(attempts));
   const last = attempts.at(-1)!;
   assert.equal(last.responseStatus, seen.responseStatus);
@@ -156,7 +157,7 @@ function requireSeen({ seen, gapMs }: BadConsumer, { status, attempts }: Deliver
   const [min, max] = gapMs;
   const [firstMs = 0, secondMs = 0] = attempts.map(({ at }) => Date.parse(at));
   const gap = secondMs - firstMs;
-  assert.ok(gap >= min && gap <= max, `${gap} ms`);
+  assert.ok(gap >= min && gap <= max + lateMs, `${gap} ms`);
 }
 
 function requireStanding({ seen }: BadConsumer, { status, circuit }: Subscription): void {
