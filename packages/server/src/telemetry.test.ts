@@ -64,3 +64,17 @@ test('a known secret is masked wherever it turns up', () => {
     assert.match(lines.join(''), /\*\*\*/);
   }
 });
+
+test('what was found altered is told for a day after it was seen last, or until it is sound', async () => {
+  const clock = createFakeClock();
+  const write = () => {};
+  const telemetry = createTelemetry({ clock, level: 'Error', form: 'json', secrets: [], write });
+  telemetry.altered('Event', 'an event was changed', new Error('x'));
+  telemetry.altered('Keyring', 'the keyring cannot be used', new Error('x'));
+  const known = () => (['Event', 'Keyring', 'Record'] as const).filter((what) => telemetry.isAltered(what));
+  assert.deepEqual(known(), ['Event', 'Keyring']);
+  telemetry.sound('Keyring');
+  assert.deepEqual(known(), ['Event']);
+  await clock.advance(24 * 3_600_000 + 1);
+  assert.deepEqual(known(), []);
+});

@@ -10,12 +10,19 @@ export type Level = 'Debug' | 'Info' | 'Warn' | 'Error';
 export type Fact = string | number | boolean | undefined;
 export type Facts = Readonly<Record<string, Fact>>;
 
+/** What readers come upon, beside all that is searched for. */
+export type Alterable = 'Event' | 'Keyring' | 'Record';
+
 export interface Telemetry {
   debug(message: string, facts?: Facts): void;
   info(message: string, facts?: Facts): void;
   warn(message: string, facts?: Facts): void;
   /** Something is wrong on our side; the error's stack goes along, for the operator's eyes only. */
   error(message: string, error: unknown, facts?: Facts): void;
+  /** An error about something that is not as this service has left it. Health tells of it for a day, or until it is sound again. */
+  altered(what: Alterable, message: string, error: unknown, facts?: Facts): void;
+  sound(what: Alterable): void;
+  isAltered(what: Alterable): boolean;
   /** Whether a line of this level would be written; spares the making of facts on hot paths. */
   writes(level: Level): boolean;
 }
@@ -28,6 +35,9 @@ export interface TelemetryOptions {
   readonly secrets: readonly string[];
   readonly write: (line: string) => void;
 }
+
+/** A whole round of the scrubber. */
+const ALTERED_NS = 24 * 3600 * 1e9;
 
 const RANK: Readonly<Record<Level, number>> = { Debug: 0, Info: 1, Warn: 2, Error: 3 };
 
@@ -50,11 +60,20 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     );
   };
 
+  const error = (message: string, cause: unknown, facts: Facts = {}) =>
+    emit('Error', message, { ...facts, ...describe(cause) });
+  const alteredNs = new Map<Alterable, number>();
   return {
     debug: (message, facts = {}) => emit('Debug', message, facts),
     info: (message, facts = {}) => emit('Info', message, facts),
     warn: (message, facts = {}) => emit('Warn', message, facts),
-    error: (message, error, facts = {}) => emit('Error', message, { ...facts, ...describe(error) }),
+    error,
+    altered(what, message, cause, facts) {
+      alteredNs.set(what, clock.monotonicNs());
+      error(message, cause, facts);
+    },
+    sound: (what) => void alteredNs.delete(what),
+    isAltered: (what) => clock.monotonicNs() - (alteredNs.get(what) ?? -Infinity) < ALTERED_NS,
     writes,
   };
 }

@@ -15,7 +15,7 @@ import {
 import { KeptRecords, type NamedRecord } from '../records/kept-records.ts';
 import { createReadNoted } from '../records/noted-versions.ts';
 import { createRecordMacs } from '../records/record-macs.ts';
-import type { ChangeRefusal, RecordOwner, RecordReader } from '../records/records.ts';
+import type { ChangeRefusal, RecordKind, RecordOwner, RecordReader } from '../records/records.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult, LogReader } from '../streams/log.ts';
@@ -57,20 +57,25 @@ export interface AccessParts {
   readonly random: Random;
   readonly nextId: () => string;
   /** Undefined on the command line. */
-  readonly telemetry?: Pick<Telemetry, 'info' | 'error'>;
+  readonly telemetry?: Pick<Telemetry, 'info' | 'error' | 'altered'>;
   readonly onForged?: (record: NamedRecord) => void;
 }
+
+/** No tenant is suspended because of these: only health tells that what was to be removed is not. */
+const OF_REMOVALS: readonly RecordKind[] = ['Erasure', 'PendingRedaction'];
 
 export function createAccess(parts: AccessParts): Access {
   const { records, signing, append, clock, random, nextId, telemetry } = parts;
   const macs = createRecordMacs(() => signing.macKeys(), parts.logOrigin);
   const onForged =
     parts.onForged ??
-    (({ owner, kind, id }: NamedRecord) =>
-      telemetry?.error(
-        'a record in the database was not written by this service, or was altered, put back or removed',
-        new Error(`${kind} ${id} of ${owner}`),
-      ));
+    (({ owner, kind, id }: NamedRecord) => {
+      const said =
+        'a record in the database was not written by this service, or was altered, put back or removed';
+      const error = new Error(`${kind} ${id} of ${owner}`);
+      if (OF_REMOVALS.includes(kind)) telemetry?.altered('Record', said, error);
+      else telemetry?.error(said, error);
+    });
   const kept = new KeptRecords({
     reader: records,
     macs,

@@ -82,10 +82,11 @@ export async function createApp(
   const storageHealth = withAltered(
     storageCheck(config.storage.dataDirectory, database),
     store.access.tenants,
+    telemetry,
   );
   health.add(withRetention(storageHealth, store.sweeper, store.purging));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
-  health.add(logCheck({ ...store, scrubber }));
+  health.add(logCheck({ ...store, scrubber, telemetry }));
   health.add(viewsCheck(store.indexFollower, storage.index));
   health.add(webhooksCheck(store.webhooks.notifier));
 

@@ -5,6 +5,7 @@ import { type Loop, type LoopOptions, startLoop } from '../runtime/loop.ts';
 import { destroyPastKeys } from '../storage/sealing/destroy-keys.ts';
 import { versionOfKeyring } from '../storage/sealing/keyring-file.ts';
 import { KEYRING_LOOK_MS, KeyringWatch } from '../storage/sealing/keyring-watch.ts';
+import { StartError } from '../start-error.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -26,10 +27,18 @@ export function startKeyringLoops(
       random,
       ...paces,
       turn,
-      onFailure: ({ error }) => telemetry.warn(`${what} failed`, { cause: String(error) }),
+      onFailure: ({ error }) => {
+        if (error instanceof StartError) telemetry.altered('Keyring', `${what} failed`, error);
+        else telemetry.warn(`${what} failed`, { cause: String(error) });
+      },
       onBroken: (error) => telemetry.error(`${what} has stopped`, error),
     });
-  loops.use(looping('reading the keyring', READING, () => watch.look()));
+  loops.use(
+    looping('reading the keyring', READING, async () => {
+      await watch.look();
+      telemetry.sound('Keyring');
+    }),
+  );
   loops.use(
     looping(
       'destroying the keys of past months',

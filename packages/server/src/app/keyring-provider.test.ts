@@ -5,8 +5,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { HealthReport } from '@tallystick/contract';
 import { loadConfig } from '../config/config.ts';
 import { rewrapKeys, rotateData } from '../operate/rotate-data.ts';
+import { ask } from '../testing/ask.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
@@ -92,9 +94,15 @@ test('a node whose token no longer counts reads again what was rotated once it h
   await rotateData(configOf(app, settingsOf(vault)), 1200);
   const told = () => app.lines.find(({ message }) => message === 'reading the keyring failed');
   await until(() => told() !== undefined);
-  assert.match(String(told()!['cause']), /must not be used with this token \(403/);
+  assert.match(String(told()!['error']), /must not be used with this token \(403/);
+  const storage = async () => {
+    const { body } = await ask<HealthReport>(app, 'GET', '/api/v1/health', {});
+    return body.entries['storage']?.status;
+  };
+  assert.equal(await storage(), 'Degraded');
   vault.tokens.add('s.node');
   await until(() => isReadable(app, 'acme', before));
+  await until(async () => (await storage()) === 'Healthy');
 });
 
 test('the keyring of a running service moves from its file to a Vault and back', async () => {

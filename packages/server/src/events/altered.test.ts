@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { HealthReport } from '@tallystick/contract';
 import { decodeEntry, eventIdBytes, leafHash, toHex } from '@tallystick/evidence';
 import { alteredEvents, ROW, otherByte } from '../testing/altered-events.ts';
 import { startEventsApp } from '../testing/events-app.ts';
@@ -42,6 +43,8 @@ for (const [i, [what, statement]] of Object.entries(CHANGES).entries()) {
       assert.deepEqual(Object.keys(altered!).toSorted(), ['eventId', 'integrity', 'sequence', 'withheld']);
       assert.equal('withheld' in altered! && altered.withheld, 'Altered');
     }
+    const { body: health } = await ask(tenant, '/health');
+    assert.equal((health as HealthReport).entries['log']?.status, 'Degraded');
     const reports = reportsOf(tenant);
     assert.equal(reports.length, 8, 'three readers of the event, three of the proof, two of the page');
     for (const report of reports) {

@@ -16,11 +16,11 @@ export interface AlteredPlace {
 export function reportAltered(
   { tenant, correlation: { requestId } }: Call,
   [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],
-  telemetry: Pick<Telemetry, 'error'>,
+  telemetry: Pick<Telemetry, 'altered'>,
 ): Error {
   const error = new Error(`the event ${eventId} of ${tenant} is not what was hashed: ${fault}`);
   const count = 1 + others.length;
-  telemetry.error('the store differs from what was accepted', error, {
+  telemetry.altered('Event', 'the store differs from what was accepted', error, {
     tenant,
     eventId,
     index,

@@ -15,7 +15,7 @@ export interface ReadNoticeParts {
   readonly sequencer: { append(request: EventsRequest): Promise<unknown> };
   readonly clock: Clock;
   readonly ids: NewIds;
-  readonly telemetry: Pick<Telemetry, 'info' | 'error'>;
+  readonly telemetry: Pick<Telemetry, 'info' | 'error' | 'altered'>;
 }
 
 /** Who reads. */

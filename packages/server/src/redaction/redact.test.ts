@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import type { HealthReport } from '@tallystick/contract';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { checkStore } from '../check-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
@@ -150,6 +151,28 @@ test('a repeat under the same key gets the first answer, and a hold keeps the ev
   assert.equal((await ask('POST', '/legal-holds', { name: 'court', reason: 'a case' })).status, 201);
   const held = await ask('POST', `/audit-events/${two}/redact`, request);
   assert.deepEqual([held.status, held.body.error.code], [409, 'LEGAL_HOLD_ACTIVE']);
+});
+
+test('a redaction that waits, and was altered in the database, is refused, and health says so', async (t) => {
+  const { app, ask, sent, secondCaller } = await started(t);
+  const own = await sent();
+  const second = await secondCaller();
+  await ask('PUT', '/admin/tenants/acme', { fourEyes: true });
+  const request = { fields: ['payload.iban'], reason: 'x' };
+  const { body } = await ask('POST', `/audit-events/${own}/redact`, request);
+  const storage = async () => {
+    const { body: health } = await askOf<HealthReport>(app, 'GET', '/api/v1/health', {});
+    return health.entries['storage']?.status;
+  };
+  assert.equal(await storage(), 'Healthy');
+  {
+    using db = openRunningJournal(app.dataDirectory);
+    db.exec(`UPDATE records SET body = replace(body, 'iban', 'amount') WHERE kind = 'PendingRedaction'`);
+    db.exec(`UPDATE meta SET value = hex(randomblob(8)) WHERE name = 'records_version'`);
+  }
+  const told = await second('POST', `/admin/operations/${body.operationId}/confirm`);
+  assert.equal(told.status, 500);
+  assert.equal(await storage(), 'Degraded');
 });
 
 test('where the tenant wants four eyes, an event under a hold is refused at once, and its operation counts one event', async (t) => {

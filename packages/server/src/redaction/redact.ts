@@ -43,7 +43,7 @@ export interface RedactParts extends GetParts, FinishParts {
   readonly steadyNowMs: () => number;
   readonly nextId: () => string;
   readonly uuid: () => string;
-  readonly telemetry: Pick<Telemetry, 'info' | 'warn' | 'error'>;
+  readonly telemetry: Pick<Telemetry, 'altered' | 'info' | 'warn' | 'error'>;
 }
 
 export type RedactAnswer = Answer<'events.redact'>;

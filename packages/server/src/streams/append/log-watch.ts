@@ -31,10 +31,11 @@ export interface LogParts {
   /** Undefined: there are no witnesses. */
   readonly witnessing?: Pick<Witnessing, 'figures'> | undefined;
   readonly scrubber?: Pick<Scrubber, 'figures'>;
+  readonly telemetry?: Pick<Telemetry, 'isAltered'>;
 }
 
 /** The report is public, so it has no figure that shows how much tenants send. */
-export function logCheck({ sequencer, checkpointer, witnessing, scrubber }: LogParts): Check {
+export function logCheck({ sequencer, checkpointer, witnessing, scrubber, telemetry }: LogParts): Check {
   return {
     name: 'log',
     essential: true,
@@ -59,6 +60,10 @@ export function logCheck({ sequencer, checkpointer, witnessing, scrubber }: LogP
       if ((scrubber?.figures().damagedLogs ?? 0) > 0) {
         const description =
           'What is stored of a log is not what was accepted, or was to be deleted; the diagnostics say which.';
+        return { status: 'Degraded', description };
+      }
+      if (telemetry?.isAltered('Event') === true) {
+        const description = 'An event that was read is not what was accepted; the diagnostics say which.';
         return { status: 'Degraded', description };
       }
       return { status: 'Healthy', description: 'No commit fails.' };
