@@ -2,8 +2,8 @@
 
 import type { Clock } from '../runtime/clock.ts';
 
-/** What is deleted at that moment may be on its way to a consumer already. */
-const KEPT_NS = 20e6;
+/** As long as subscriptions are known: what is deleted at that moment may be on its way to a consumer already. */
+const KEPT_NS = 50e6;
 const KEPT_MAX = 1000;
 
 interface Read<T> {

@@ -12,6 +12,8 @@ import { splitFairly } from './split-fairly.ts';
 /** Above it all turns begin from the first name again, which is unfair to nobody for long. */
 const TURNS_MAX = 10_000;
 
+const IS_MINE = { is_mine: true };
+
 interface Claiming extends ClaimRequest {
   /** What is left of `laneLimits` and `otherLanesMax`, by `laneKey`: a lane may have several turns in one claim. */
   readonly laneLeft: Map<string, number>;
@@ -103,11 +105,12 @@ export class JobClaimer<S> {
     const most = Math.min(max, left);
     if (most <= 0) return [];
     const { lockLane, laneToClaim, take } = this.#statements;
-    if (lockLane !== undefined) {
-      const [lock] = await transaction.query(lockLane, [kind, tenant, lane]);
-      if (lock?.['is_mine'] !== true) return [];
-    }
-    const [found] = await transaction.query(laneToClaim, [tenant, kind, lane]);
+    // Sent together: each sees what was committed before it began, so the second one what the last holder of the lock has done.
+    const [locks, [found]] = await Promise.all([
+      lockLane === undefined ? [IS_MINE] : transaction.query(lockLane, [kind, tenant, lane]),
+      transaction.query(laneToClaim, [tenant, kind, lane]),
+    ]);
+    if (locks[0]?.['is_mine'] !== true) return [];
     const state = textIn(found, 'state');
     if (state === 'Closed') await parkJobs(transaction, this.#statements, { tenant, kind, lane }, parking);
     if (state !== 'Open') return [];
