@@ -6,7 +6,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { serveWith } from './serve-with.ts';
 
-/** The first words of a statement, and one of its values. */
+/** The first words of a statement, and one of its values or a member of a list that it is given as JSON. */
 interface Cut {
   readonly statement: string;
   readonly value: string;
@@ -25,7 +25,10 @@ function end(): void {
 function look(connection: unknown, statement: string, values: readonly unknown[]): void {
   if (where !== undefined || !existsSync(FILE)) return;
   const cut = JSON.parse(readFileSync(FILE, 'utf8')) as Cut;
-  if (!statement.replaceAll(/\s+/g, ' ').includes(cut.statement) || !values.includes(cut.value)) return;
+  const isNamed = (value: unknown) =>
+    value === cut.value ||
+    (typeof value === 'string' && value.startsWith('[') && value.includes(`"${cut.value}"`));
+  if (!statement.replaceAll(/\s+/g, ' ').includes(cut.statement) || !values.some(isNamed)) return;
   met = connection;
   where = cut.where;
   if (where === 'Before') end();
