@@ -188,8 +188,13 @@ export class SealedRows {
 
   #keyOf(ring: Keyring, tenant: string, keyId: string, keys: Uint8Array | undefined): KeyObject {
     if (keys === undefined) throw new UnusableKey(`its data key ${keyId} is not there`);
+    // Of a destroyed key nothing is left.
+    if (keys.length === KEY_ID_BYTES || keys.length === ENVELOPE_BYTES + KEY_ID_BYTES)
+      throw new UnusableKey(
+        `its data key ${keyId} is destroyed, and it is still stored: no notice deletes it, or it was put back`,
+      );
     if (keys.length !== 2 * ENVELOPE_BYTES + KEY_ID_BYTES)
-      throw new UnusableKey(`its data key ${keyId} is destroyed, and no notice says so`);
+      throw new UnusableKey(`its data key ${keyId} is not what was stored`);
     if (keyId === this.#last?.keyId && tenant === this.#last.tenant) return this.#last.key;
     const key = this.#rememberedKey(ring, tenant, keyId, keys);
     this.#last = { tenant, keyId, key };

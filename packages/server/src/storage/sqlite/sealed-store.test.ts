@@ -166,7 +166,9 @@ const MOVES = {
   'and named to be under another key': moved(idOf('beta', 1), idOf('acme', 1), 'key_id = source.key_id'),
   'with a byte changed': `UPDATE contents SET text1 = CAST(substr(text1, 1, 40) || x'00' || substr(text1, 42) AS BLOB)
     WHERE id = ${idOf('acme', 1)}`,
+  'with its key destroyed': `UPDATE tenant_keys SET sealed = x'' WHERE purpose = 'Content'`,
   'with its key taken away': `DELETE FROM tenant_keys WHERE purpose = 'Content'`,
+  'with its key cut short': `UPDATE tenant_keys SET sealed = substr(sealed, 1, 50) WHERE purpose = 'Content'`,
   'with its key exchanged': `UPDATE tenant_keys SET sealed = (SELECT sealed FROM tenant_keys AS other
     WHERE other.purpose = 'Content' AND other.tenant <> tenant_keys.tenant) WHERE purpose = 'Content'`,
 };
@@ -195,7 +197,11 @@ for (const [how, sql] of Object.entries(MOVES)) {
     const log = storage.log.forTenant('acme');
     const [event] = await log.events(1, 2, 1);
     assert.ok(event?.content !== undefined && 'fault' in event.content, JSON.stringify(event?.content));
-    assert.match(event.content.fault, /is not what was (hashed|stored)|is not there/);
+    assert.equal(/destroyed/.test(event.content.fault), how.includes('destroyed'));
+    assert.match(
+      event.content.fault,
+      /is not what was (hashed|stored)|is not there|is destroyed, and it is still stored/,
+    );
   });
 }
 
