@@ -98,11 +98,10 @@ async function reprocessAll(
 ) {
   const letters = parts.work.forTenant(call.tenant!);
   const kinds = kindsOf(source && [source], subscriptionId);
-  const states = { isWaiting: status === 'Held', isRetried: false };
   let count = 0;
-  for (let portion = Infinity; portion > 0 && states.isWaiting; count += portion) {
+  for (let portion = status === 'Held' ? Infinity : 0; portion > 0; count += portion) {
     call.deadline.throwIfPassed();
-    portion = await letters.retryAll(kinds, subscriptionId, states);
+    portion = await letters.retryAll(kinds, subscriptionId);
   }
   for (const kind of kinds) if (count > 0) parts.wake(kind);
   return keepAnswer(call, { count }, parts);
@@ -130,7 +129,7 @@ function shown(tenantId: TenantId, { jobId, kind, lane, state, reason, attempts,
 
 export function letterCounts(work: WorkStore): DeadLetterCounts {
   return {
-    ofTenant: (tenant) => work.forTenant(tenant).letterCount({ isWaiting: true, isRetried: true }),
+    ofTenant: (tenant) => work.forTenant(tenant).letterCountOfTenant(),
     ofAll: () => work.letterCountOfAll(),
   };
 }

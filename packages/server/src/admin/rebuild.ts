@@ -97,7 +97,8 @@ export function rebuildWork(
         progress(JSON.stringify(step satisfies Progress));
         if (isDone) {
           // All events were tried: those that failed before and not now are in the view.
-          await work.forTenant(job.tenant).removeLetters('IndexEvent', job.startedAtMs!);
+          const jobs = work.forTenant(job.tenant);
+          while ((await jobs.removeLetters('IndexEvent', job.startedAtMs!)) > 0) signal.throwIfAborted();
           return ended({ events: step.totalEvents });
         }
         if (step.totalEvents === 0) await wait(clock, LOOK_AGAIN_MS, signal);

@@ -85,7 +85,7 @@ export async function eraseTenant(
   if (end > firstIndex) await untilSigned(end - 1, { tenant, deadline }, parts);
   // Nothing recognises them: the key of the fingerprints was replaced at the request.
   while (await parts.log.endKeyWindows(tenant, scope.keysBeforeMs)) signal.throwIfAborted();
-  await parts.work.forTenant(tenant).endKeyWindows(scope.keysBeforeMs);
+  while (await parts.work.forTenant(tenant).endKeyWindows(scope.keysBeforeMs)) signal.throwIfAborted();
   let walk = walkOf(erasure, firstIndex);
   while (walk.next < end) {
     signal.throwIfAborted();

@@ -19,8 +19,7 @@ export type JobKind =
   | 'Rebuild'
   | 'Recovery'
   | 'Redaction'
-  | 'Verification'
-  | `Followed.${string}`;
+  | 'Verification';
 
 export interface NewJob {
   readonly tenant: TenantId;
@@ -180,8 +179,7 @@ export interface ClaimRequest {
 export interface LetterStates {
   readonly isWaiting: boolean;
   readonly isRetried: boolean;
-  /** Undefined: of all kinds. */
-  readonly kinds?: readonly JobKind[] | undefined;
+  readonly kinds: readonly JobKind[];
   /** Undefined: of all lanes. */
   readonly lane?: string | undefined;
 }
@@ -205,6 +203,7 @@ export interface TenantJobs {
   jobsOfLane(
     request: RowsRequest & LaneRef & { readonly states?: readonly JobState[] | undefined },
   ): Promise<Job[]>;
+  /** One beyond the exact totals of lists, if there are more. */
   jobCountOfLane(request: LaneRef & { readonly states?: readonly JobState[] | undefined }): Promise<number>;
   /** In the order in which they are named. */
   lanes(kind: JobKind, lanes: readonly string[]): Promise<Lane[]>;
@@ -216,17 +215,20 @@ export interface TenantJobs {
   doAgain(jobId: string, once?: JobKey): Promise<Retried>;
   /** Unless it has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedJobKey | undefined>;
-  /** The keys whose windows end earlier are not used any more. */
-  endKeyWindows(beforeMs: number): Promise<void>;
+  /** A portion of the keys whose windows end earlier is not used any more; true when there may be more. */
+  endKeyWindows(beforeMs: number): Promise<boolean>;
   letters(request: RowsRequest & LetterStates): Promise<Job[]>;
+  /** One beyond the exact totals of lists, if there are more. */
   letterCount(states: LetterStates): Promise<number>;
+  /** All there are, of every kind. */
+  letterCountOfTenant(): Promise<number>;
   backlog(kind: JobKind): Promise<Backlog>;
-  /** Removes the letters of a kind that have not failed since `failedBeforeMs`. */
+  /** Removes a portion of the letters of a kind that have not failed since `failedBeforeMs`; returns how many. */
   removeLetters(kind: JobKind, failedBeforeMs: number): Promise<number>;
   /** Retries a dead letter, and stores the idempotency key of the request with it. */
   retry(jobId: string, once?: JobKey): Promise<Retried>;
-  /** Retries a portion of the dead letters of these kinds, of one lane or of all; returns how many. */
-  retryAll(kinds: readonly JobKind[], lane: string | undefined, states: LetterStates): Promise<number>;
+  /** Retries a portion of the dead letters of these kinds that wait, of one lane or of all; returns how many. */
+  retryAll(kinds: readonly JobKind[], lane: string | undefined): Promise<number>;
 }
 
 /** What is left to do of one kind of jobs. */

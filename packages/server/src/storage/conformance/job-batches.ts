@@ -1,11 +1,15 @@
-// Claims about many jobs in one commit: each of them is what it would be alone.
+// Claims about many jobs in one commit, each of which is what it would be alone, and about more than one commit takes.
 
 import assert from 'node:assert/strict';
+import { LIMITS } from '@tallystick/contract';
 import type { Claim, Finished, Job, JobOutcome } from '../../work/jobs.ts';
+import type { LaneRef } from '../../work/lanes.ts';
 import { type Claims, nextId, openWith } from './claims.ts';
 import { jobOf, refOf, WISH } from './work.ts';
 
 const KEEP_MS = 60_000;
+const LANE: LaneRef = { kind: 'Verification', lane: 'one' };
+const LETTERS = { isWaiting: true, isRetried: false, kinds: ['Verification'] as const };
 
 function kept(claim: Claim, name: string): Finished {
   const outcome = { status: 'Done', keepMs: KEEP_MS, result: `{"is":"${name} Ä\\u0000"}` } as const;
@@ -88,5 +92,30 @@ export const jobBatchClaims: Claims = {
       ]);
       assert.equal(saved.filter(Boolean).length, many.length);
     }
+  },
+
+  'of very many letters a total tells that there are more, and a portion is changed at a time': async (
+    place,
+  ) => {
+    await using storage = await openWith(place, 'acme');
+    const jobs = storage.work.forTenant('acme');
+    const { listExactTotalMax } = LIMITS;
+    const count = listExactTotalMax + 2;
+    const dead = { reason: 'r', attempts: 1 };
+    await jobs.enqueueAll(Array.from({ length: count }, () => jobOf({ lane: LANE.lane, dead })));
+    assert.equal(await jobs.jobCountOfLane(LANE), listExactTotalMax + 1);
+    assert.equal(await jobs.jobCountOfLane({ ...LANE, states: ['Held'] }), 0);
+    for (const lane of [undefined, 'one'])
+      assert.equal(await jobs.letterCount({ ...LETTERS, lane }), listExactTotalMax + 1);
+    assert.equal(await jobs.letterCountOfTenant(), count);
+    const retried = await jobs.retryAll(['Rebuild', 'Verification'], undefined);
+    const removed = await jobs.removeLetters('Verification', Number.MAX_SAFE_INTEGER);
+    for (const portion of [retried, removed]) assert.ok(portion > 0 && portion < count / 4, String(portion));
+    assert.equal(await jobs.letterCount({ ...LETTERS, isWaiting: false, isRetried: true }), retried);
+    assert.equal(await jobs.letterCountOfTenant(), count - removed);
+    let portions = 1;
+    while (await jobs.removeLane(LANE)) portions += 1;
+    assert.ok(portions > 4, String(portions));
+    assert.equal(await jobs.letterCountOfTenant(), 0);
   },
 };

@@ -17,7 +17,7 @@ const PARKING = { waitMs: DAY_MS, letterMs: DAY_MS, reason: 'it has waited for t
 const MANY: ClaimRequest = { ...WISH, max: 100, perLane: 100, parking: PARKING };
 const DONE: JobOutcome = { status: 'Done' };
 const KEPT: JobOutcome = { status: 'Done', keepMs: DAY_MS };
-const LETTERS = { isWaiting: true, isRetried: false };
+const LETTERS = { isWaiting: true, isRetried: false, kinds: ['Verification'] as const };
 
 async function end(
   { work }: Storage,
@@ -316,14 +316,13 @@ export const laneClaims: Claims = {
       limit: 10,
       ...LETTERS,
       lane: 'one',
-      kinds: ['Verification'],
     });
     assert.equal(letters.length, 3);
     assert.equal(await jobs.letterCount({ ...LETTERS, kinds: ['Rebuild'] }), 0);
-    assert.equal(await jobs.retryAll(['Rebuild'], undefined, LETTERS), 0);
-    assert.equal(await jobs.retryAll(['Verification'], 'one', LETTERS), 3);
+    assert.equal(await jobs.retryAll(['Rebuild'], undefined), 0);
+    assert.equal(await jobs.retryAll(['Verification'], 'one'), 3);
     assert.equal((await jobs.find(elsewhere!))?.state, 'Dead');
-    assert.equal(await jobs.letterCount({ isWaiting: false, isRetried: true }), 3);
+    assert.equal(await jobs.letterCount({ ...LETTERS, isWaiting: false, isRetried: true }), 3);
   },
 
   'a backlog tells what is not done, since when it waits, and which lanes are closed': async (place) => {
@@ -362,11 +361,11 @@ export const laneClaims: Claims = {
     const asked = { ...LANE, way: 'Falling', beyond: undefined, limit: 10 } as const;
     assert.deepEqual(await jobs.jobsOfLane(asked), []);
     assert.equal(await jobs.jobCountOfLane(LANE), 0);
-    assert.deepEqual(await jobs.letters({ ...asked, ...LETTERS, kinds: ['Verification'] }), []);
+    assert.deepEqual(await jobs.letters({ ...asked, ...LETTERS }), []);
     assert.equal(await jobs.letterCount(LETTERS), 0);
     assert.equal(await storage.work.letterCountOfAll(), 0);
     assert.deepEqual(await jobs.retry(dead!), { status: 'Unknown' });
-    assert.equal(await jobs.retryAll(['Verification'], undefined, LETTERS), 0);
+    assert.equal(await jobs.retryAll(['Verification'], undefined), 0);
     assert.equal((await jobs.find(done!))?.state, 'Done', 'it is not swept yet');
   },
 

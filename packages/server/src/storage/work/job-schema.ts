@@ -102,3 +102,20 @@ export function laneTables({ text, number, end }: Omit<ColumnTypes, 'bytes'>): r
     'CREATE INDEX lanes_to_refill ON lanes (kind, tenant_id, lane) WHERE is_open = 1 AND has_parked = 1',
   ];
 }
+
+/**
+ * To be added to those. Statements find ids in them and read nothing else to do so: SQLite, which knows nothing of how many jobs a tenant
+ * has, otherwise prefers to read all of them in the order of the primary key.
+ */
+export const JOB_INDEXES: readonly string[] = [
+  'DROP INDEX jobs_of_lane',
+  "CREATE INDEX jobs_of_lane ON jobs (tenant_id, kind, lane, state, job_id, expires_ms) WHERE lane <> ''",
+  "CREATE INDEX jobs_later ON jobs (kind, tenant_id) WHERE state = 'Later'",
+  'DROP INDEX jobs_letters',
+  'CREATE INDEX jobs_letters ON jobs (tenant_id, expires_ms) WHERE is_letter = 1',
+  "CREATE INDEX jobs_dead ON jobs (tenant_id, kind, job_id, expires_ms) WHERE state = 'Dead'",
+  "CREATE INDEX jobs_dead_since ON jobs (tenant_id, kind, last_failed_ms) WHERE state = 'Dead'",
+  "CREATE INDEX jobs_retried ON jobs (tenant_id, kind, job_id, state, expires_ms) WHERE is_letter = 1 AND state <> 'Dead'",
+  "CREATE INDEX jobs_retried_of_lane ON jobs (tenant_id, kind, lane, job_id, state, expires_ms) WHERE is_letter = 1 AND state <> 'Dead'",
+  'CREATE INDEX jobs_by_key_end ON jobs (tenant_id, key_expires_ms) WHERE key IS NOT NULL',
+];

@@ -3,6 +3,7 @@
 // that nodes do not deadlock.
 
 import { laneStatements } from './lane-statements.ts';
+import { letterStatements } from './letter-statements.ts';
 import { violationStatements } from './violation-statements.ts';
 
 /** The differences between backends. */
@@ -23,7 +24,19 @@ export interface Dialect<S> {
   readonly oneOf: (column: string, list: string) => string;
   /** The rows `given` of a JSON list of objects, in its order: these columns, of these types. */
   readonly rowsOf: (list: string, columns: Readonly<Record<string, 'text' | 'number'>>) => string;
+  /** An expression: whether the id of a job is among those that a SELECT gives, which is carried out once. */
+  readonly idIn: (ids: string) => string;
   readonly prepare: (text: string) => S;
+}
+
+/** What the statements about lanes and letters are made of, too. */
+export interface ShownDialect<S> extends Dialect<S> {
+  /** The columns of a job. */
+  readonly job: string;
+  /** An expression: whether a job is not over. */
+  readonly isKept: string;
+  /** What is set in a job that begins again. */
+  readonly again: string;
 }
 
 const JOB = `tenant_id, job_id, kind, lane, body, state, attempts, progress, result, reason, created_ms, started_ms,
@@ -41,12 +54,17 @@ function inTurn(column: string, of: string, from: number): string {
 }
 
 export function jobStatements<S>(dialect: Dialect<S>) {
+  const { now } = dialect;
+  const again = `state = 'Waiting', attempts = 0, is_retry = 0, result = NULL, ended_ms = NULL, expires_ms = NULL, wake_ms = ${now}`;
+  // One that is over is not shown, also before it is swept.
+  const shown = { ...dialect, job: JOB, isKept: `(expires_ms IS NULL OR expires_ms > ${now})`, again };
   return {
     ...enqueueing(dialect),
-    ...reading(dialect),
+    ...reading(shown),
     ...claiming(dialect),
     ...ending(dialect),
-    ...laneStatements({ ...dialect, job: JOB, isKept: isKept(dialect.now) }),
+    ...laneStatements(shown),
+    ...letterStatements(shown),
     ...violationStatements(dialect),
   };
 }
@@ -78,15 +96,10 @@ const COMPLETED = {
   progress: 'text',
 } as const;
 
-/** One that is over is not shown, also before it is swept. */
-function isKept(now: string): string {
-  return `(expires_ms IS NULL OR expires_ms > ${now})`;
-}
-
 /** Of one tenant. The rows name it, too: so a planner, which cannot know how many there are, expects few. */
 const GIVEN = 'given.tenant_id = $1';
 
-function enqueueing<S>({ now, rowsOf, prepare }: Dialect<S>) {
+function enqueueing<S>({ now, rowsOf, idIn, prepare }: Dialect<S>) {
   return {
     // Those that are not returned have something in their way.
     addMany: prepare(
@@ -119,46 +132,35 @@ function enqueueing<S>({ now, rowsOf, prepare }: Dialect<S>) {
     ),
     endKeyWindows: prepare(
       `UPDATE jobs SET operation = NULL, key = NULL, fingerprint = NULL, answer = NULL
-       WHERE tenant_id = $1 AND key IS NOT NULL AND key_expires_ms < $2`,
+       WHERE tenant_id = $1 AND ${idIn('SELECT job_id FROM jobs WHERE tenant_id = $1 AND key IS NOT NULL AND key_expires_ms < $2 LIMIT $3')}`,
     ),
+    // Not beyond $3.
     waitingCount: prepare(
-      `SELECT count(*) AS count FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state IN ('Later', 'Waiting')`,
+      `SELECT ${['Later', 'Waiting']
+        .map(
+          (state) =>
+            `(SELECT count(*) FROM (SELECT 1 AS one FROM jobs WHERE kind = $2 AND tenant_id = $1 AND state = '${state}' LIMIT $3) AS counted)`,
+        )
+        .join(' + ')} AS count`,
     ),
     trimDone: prepare(
       // A key answers for as long as it lasts, however many jobs came after it.
-      `DELETE FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done'
-         AND (key_expires_ms IS NULL OR key_expires_ms <= ${now}) AND job_id <= (
-         SELECT job_id FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done'
-         ORDER BY job_id DESC LIMIT 1 OFFSET $3)`,
+      `DELETE FROM jobs WHERE tenant_id = $1 AND ${idIn(
+        `SELECT job_id FROM jobs WHERE tenant_id = $1 AND kind = $2 AND state = 'Done'
+         ORDER BY job_id DESC LIMIT $4 OFFSET $3`,
+      )} AND state = 'Done' AND (key_expires_ms IS NULL OR key_expires_ms <= ${now})`,
     ),
   };
 }
 
-function reading<S>({ now, oneOf, prepare }: Dialect<S>) {
-  // $2: dead letters that wait, $3: those that are being retried.
-  const letters = `FROM jobs WHERE tenant_id = $1 AND is_letter = 1
-    AND ((state = 'Dead' AND $2 = 1) OR (state <> 'Dead' AND $3 = 1))
-    AND ${oneOf('kind', '$4')} AND (CAST($5 AS text) IS NULL OR lane = $5) AND ${isKept(now)}`;
-  const again = `state = 'Waiting', attempts = 0, is_retry = 0, result = NULL, ended_ms = NULL, expires_ms = NULL, wake_ms = ${now}`;
+function reading<S>({ again, prepare }: ShownDialect<S>) {
   return {
     find: prepare(`SELECT ${JOB} FROM jobs WHERE ${OF_ONE}`),
     usedKey: prepare(
       `SELECT ${JOB}, ${KEY} FROM jobs WHERE tenant_id = $1 AND operation = $2 AND key = $3 AND key_expires_ms > $4`,
     ),
-    lettersBefore: prepare(`SELECT ${JOB} ${letters} AND job_id < $6 ORDER BY job_id DESC LIMIT $7`),
-    lettersAfter: prepare(`SELECT ${JOB} ${letters} AND job_id > $6 ORDER BY job_id LIMIT $7`),
-    letterCount: prepare(`SELECT count(*) AS count ${letters}`),
-    letterCountOfAll: prepare(`SELECT count(*) AS count FROM jobs WHERE is_letter = 1 AND ${isKept(now)}`),
-    removeLetters: prepare(
-      `DELETE FROM jobs WHERE tenant_id = $1 AND is_letter = 1 AND kind = $2 AND state = 'Dead' AND last_failed_ms < $3`,
-    ),
-    retry: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state = 'Dead' AND ${isKept(now)}`),
     revive: prepare(
       `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY} AND state = 'Dead'`,
-    ),
-    retryAll: prepare(
-      `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND state = 'Dead' AND job_id IN (
-         SELECT job_id ${letters} LIMIT $6)`,
     ),
     doAgain: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state <> 'Held'`),
     findUnique: prepare(

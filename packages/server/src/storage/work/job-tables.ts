@@ -23,14 +23,14 @@ import type {
 import type { Lane, LaneClosing, LaneOpening, LaneRef } from '../../work/lanes.ts';
 import type { RowsRequest } from '../../paging.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
-import { LAST_ID } from '../rows/last-id.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
-import { columnsOf, keyValues, statesAsked, valuesOf, valuesOfFailure } from './job-values.ts';
+import { columnsOf, keyValues, valuesOf, valuesOfFailure } from './job-values.ts';
 import { JobClaimer } from './job-claimer.ts';
 import { JobFinisher } from './job-finisher.ts';
 import { LaneTables } from './lane-tables.ts';
+import { LetterTables } from './letter-tables.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
@@ -49,11 +49,13 @@ export class JobTables<S> {
   readonly #claimer: JobClaimer<S>;
   readonly #finisher: JobFinisher<S>;
   readonly #lanes: LaneTables<S>;
+  readonly #letters: LetterTables<S>;
 
   constructor(database: JobDatabase<S>) {
     this.#database = database;
     this.#statements = database.statements;
     this.#lanes = new LaneTables(database);
+    this.#letters = new LetterTables(database);
     this.#claimer = new JobClaimer(database);
     this.#finisher = new JobFinisher({
       database,
@@ -70,10 +72,11 @@ export class JobTables<S> {
         if (enqueued.status !== 'Enqueued') return enqueued;
         const values = [tenant, job.kind];
         if (waitingMax !== undefined) {
-          const [row] = await transaction.query(this.#statements.waitingCount, values);
+          const [row] = await transaction.query(this.#statements.waitingCount, [...values, waitingMax + 1]);
           if (numberOf(row, 'count') > waitingMax) throw new FullError();
         }
-        if (doneMax !== undefined) await transaction.change(this.#statements.trimDone, [...values, doneMax]);
+        if (doneMax !== undefined)
+          await transaction.change(this.#statements.trimDone, [...values, doneMax, PORTION]);
         return enqueued;
       })
       .catch((error: unknown): Enqueued => {
@@ -178,34 +181,28 @@ export class JobTables<S> {
     return row && usedIn(row);
   }
 
-  endKeyWindows(tenant: TenantId, beforeMs: number): Promise<void> {
-    return this.#database.inTransaction({ tenant }, async (transaction) => {
-      await transaction.change(this.#statements.endKeyWindows, [tenant, beforeMs]);
-    });
+  endKeyWindows(tenant: TenantId, beforeMs: number): Promise<boolean> {
+    return this.#database.inTransaction(
+      { tenant },
+      async (transaction) =>
+        (await transaction.change(this.#statements.endKeyWindows, [tenant, beforeMs, PORTION])) >= PORTION,
+    );
   }
 
-  async letters(
-    tenant: TenantId,
-    { way, beyond, limit, ...states }: RowsRequest & LetterStates,
-  ): Promise<Job[]> {
-    const { lettersBefore, lettersAfter } = this.#statements;
-    const asked = [tenant, ...statesAsked(states)];
-    const rows =
-      way === 'Falling'
-        ? await this.#read(tenant, lettersBefore, [...asked, beyond ?? LAST_ID, limit])
-        : await this.#read(tenant, lettersAfter, [...asked, beyond ?? '', limit]);
-    return rows.map(jobIn);
+  letters(tenant: TenantId, request: RowsRequest & LetterStates): Promise<Job[]> {
+    return this.#letters.list(tenant, request);
   }
 
-  async letterCount(tenant: TenantId, states: LetterStates): Promise<number> {
-    const [row] = await this.#read(tenant, this.#statements.letterCount, [tenant, ...statesAsked(states)]);
-    return numberOf(row, 'count');
+  letterCount(tenant: TenantId, states: LetterStates): Promise<number> {
+    return this.#letters.count(tenant, states);
+  }
+
+  letterCountOfTenant(tenant: TenantId): Promise<number> {
+    return this.#letters.countOf(tenant);
   }
 
   letterCountOfAll(): Promise<number> {
-    return this.#database.inTransaction('All', async (transaction) =>
-      numberOf((await transaction.query(this.#statements.letterCountOfAll, []))[0], 'count'),
-    );
+    return this.#letters.countOf(undefined);
   }
 
   backlog(tenant: TenantId, kind: JobKind): Promise<Backlog> {
@@ -217,9 +214,7 @@ export class JobTables<S> {
   }
 
   removeLetters(tenant: TenantId, kind: JobKind, failedBeforeMs: number): Promise<number> {
-    return this.#database.inTransaction({ tenant }, (transaction) =>
-      transaction.change(this.#statements.removeLetters, [tenant, kind, failedBeforeMs]),
-    );
+    return this.#letters.remove(tenant, kind, failedBeforeMs);
   }
 
   retry(tenant: TenantId, jobId: string, once?: JobKey): Promise<Retried> {
@@ -230,19 +225,8 @@ export class JobTables<S> {
     return this.#again(this.#statements.doAgain, tenant, jobId, once);
   }
 
-  retryAll(
-    tenant: TenantId,
-    kinds: readonly JobKind[],
-    lane: string | undefined,
-    states: LetterStates,
-  ): Promise<number> {
-    return this.#database.inTransaction({ tenant }, (transaction) =>
-      transaction.change(this.#statements.retryAll, [
-        tenant,
-        ...statesAsked({ ...states, kinds, lane }),
-        PORTION,
-      ]),
-    );
+  retryAll(tenant: TenantId, kinds: readonly JobKind[], lane: string | undefined): Promise<number> {
+    return this.#letters.retryAll(tenant, kinds, lane);
   }
 
   #again(statement: S, tenant: TenantId, jobId: string, once: JobKey | undefined): Promise<Retried> {

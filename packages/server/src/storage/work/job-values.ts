@@ -2,7 +2,7 @@
 
 import { ok as assert } from 'node:assert/strict';
 import { LIMITS } from '@tallystick/contract';
-import type { JobKey, JobState, LetterStates, NewJob } from '../../work/jobs.ts';
+import type { JobKey, JobState, NewJob } from '../../work/jobs.ts';
 import type { JobValue } from './job-database.ts';
 
 const REASON_LENGTH_MAX = 1000;
@@ -89,13 +89,4 @@ export function keyValues(once: JobKey | undefined): JobValue[] {
   if (once === undefined) return [null, null, null, null, null, null];
   const { operation, key, fingerprint, classification, expiresAtMs, answer } = once;
   return [operation, key, fingerprint, classification, expiresAtMs, answer];
-}
-
-export function statesAsked({ isWaiting, isRetried, kinds, lane }: LetterStates): JobValue[] {
-  return [
-    Number(isWaiting),
-    Number(isRetried),
-    kinds === undefined ? null : JSON.stringify(kinds),
-    lane ?? null,
-  ];
 }

@@ -1,28 +1,19 @@
 // The statements about lanes (work/lanes.ts). A lane of which nothing was ever said has no row, and is open.
 
-import type { Dialect } from './job-statements.ts';
+import type { JobState } from '../../work/jobs.ts';
+import { RECORDS_COUNTED_MAX } from '../rows/record-row.ts';
+import type { ShownDialect } from './job-statements.ts';
 
-/** The first in the words of the index jobs_asleep, which SQLite takes only so. */
-const OPEN_STATES = [
-  "state IN ('Later', 'Held') AND state = 'Later' AND wake_ms >= 0",
-  "state = 'Waiting'",
-  "state = 'Parked'",
-  "state = 'Held'",
-];
+const OPEN_STATES: readonly JobState[] = ['Later', 'Waiting', 'Parked', 'Held'];
+/** All there are, in the order in which these statements ask for them. */
+export const LANE_STATES: readonly JobState[] = [...OPEN_STATES, 'Done', 'Dead'];
 const OF_LANE = 'tenant_id = $1 AND kind = $2 AND lane = $3';
 
-export interface LaneDialect<S> extends Dialect<S> {
-  /** The columns of a job. */
-  readonly job: string;
-  /** An expression: whether a job is not over. */
-  readonly isKept: string;
+export function laneStatements<S>(dialect: ShownDialect<S>) {
+  return { ...doing(dialect), ...counting(dialect), ...showing(dialect) };
 }
 
-export function laneStatements<S>(dialect: LaneDialect<S>) {
-  return { ...doing(dialect), ...showing(dialect) };
-}
-
-function doing<S>({ now, lock, among, prepare }: LaneDialect<S>) {
+function doing<S>({ now, lock, among, idIn, prepare }: ShownDialect<S>) {
   return {
     /** What a claim must know of a lane. */
     laneToClaim: prepare(
@@ -36,16 +27,14 @@ function doing<S>({ now, lock, among, prepare }: LaneDialect<S>) {
       `SELECT count(*) AS count FROM jobs WHERE kind = $1 AND tenant_id = $2 AND state = 'Held'`,
     ),
     park: prepare(
-      `UPDATE jobs SET state = 'Parked', wake_ms = ${now} + $5 WHERE tenant_id = $1 AND job_id IN (
-         SELECT job_id FROM jobs WHERE ${OF_LANE} AND state = 'Waiting' LIMIT $4)`,
+      `UPDATE jobs SET state = 'Parked', wake_ms = ${now} + $5 WHERE tenant_id = $1 AND ${idIn(`SELECT job_id FROM jobs WHERE ${OF_LANE} AND state = 'Waiting' LIMIT $4`)}`,
     ),
     hasParked: prepare(`UPDATE lanes SET has_parked = 1 WHERE ${OF_LANE} AND has_parked = 0`),
     lanesToRefill: prepare(
       'SELECT tenant_id, lane FROM lanes WHERE kind = $1 AND is_open = 1 AND has_parked = 1 LIMIT $2',
     ),
     unpark: prepare(
-      `UPDATE jobs SET state = 'Waiting' WHERE tenant_id = $1 AND job_id IN (
-         SELECT job_id FROM jobs WHERE ${OF_LANE} AND state = 'Parked' ORDER BY place, job_id LIMIT $4)`,
+      `UPDATE jobs SET state = 'Waiting' WHERE tenant_id = $1 AND ${idIn(`SELECT job_id FROM jobs WHERE ${OF_LANE} AND state = 'Parked' ORDER BY place, job_id LIMIT $4`)}`,
     ),
     hasNoneParked: prepare(`UPDATE lanes SET has_parked = 0 WHERE ${OF_LANE}`),
     overParked: prepare(
@@ -83,30 +72,55 @@ function doing<S>({ now, lock, among, prepare }: LaneDialect<S>) {
   };
 }
 
-function showing<S>({ now, oneOf, job, isKept, prepare }: LaneDialect<S>) {
-  const ofTenant = '(CAST($2 AS text) IS NULL OR tenant_id = $2)';
-  const ofKind = `FROM jobs WHERE kind = $1 AND ${ofTenant}`;
-  // The second condition is that of the index jobs_of_lane.
-  const jobsOf = `FROM jobs WHERE ${OF_LANE} AND lane <> '' AND ${oneOf('state', '$4')} AND ${isKept}`;
+/** One count for each state, since each has an index of its own; what is done may be very much. */
+function counting<S>({ now, prepare }: ShownDialect<S>) {
+  const backlog = (of: string) =>
+    `SELECT ${OPEN_STATES.map((state) => `(SELECT count(*) FROM jobs WHERE ${of} AND state = '${state}')`).join(' + ')} AS open_count,
+       (SELECT min(wake_ms) FROM jobs WHERE ${of} AND state = 'Waiting') AS waiting_since_ms, ${now} AS now_ms`;
+  const closedLanes = (of: string) =>
+    `SELECT note, count(*) AS count FROM lanes WHERE ${of} AND is_open = 0 GROUP BY note ORDER BY note`;
+  const ofTenant = 'kind = $1 AND tenant_id = $2';
   return {
-    // $2: NULL, of all tenants. One count for each state, since each has an index of its own; what is done may be very much.
-    backlog: prepare(
-      `SELECT ${OPEN_STATES.map((state) => `(SELECT count(*) ${ofKind} AND ${state})`).join(' + ')} AS open_count,
-         (SELECT min(wake_ms) ${ofKind} AND state = 'Waiting') AS waiting_since_ms, ${now} AS now_ms`,
-    ),
-    closedLanes: prepare(
-      `SELECT note, count(*) AS count FROM lanes WHERE kind = $1 AND ${ofTenant} AND is_open = 0 GROUP BY note ORDER BY note`,
-    ),
+    backlog: prepare(backlog(ofTenant)),
+    backlogOfAll: prepare(backlog('kind = $1')),
+    closedLanes: prepare(closedLanes(ofTenant)),
+    closedLanesOfAll: prepare(closedLanes('kind = $1')),
+  };
+}
+
+/**
+ * A lane may have millions of jobs, and few in the states that are asked for: each state has its own look at the index jobs_of_lane.
+ * From $4 on, whether a state is asked for: SQLite looks at such a condition once, and at a list again for every row.
+ */
+function showing<S>({ among, idIn, job, isKept, prepare }: ShownDialect<S>) {
+  // The second condition is that of the index.
+  const inEach = (columns: string) =>
+    LANE_STATES.map(
+      (state, i) =>
+        `SELECT ${columns} FROM jobs WHERE ${OF_LANE} AND lane <> '' AND state = '${state}' AND $${i + 4} = 1 AND ${isKept}`,
+    );
+  const [beyond, limit] = [`$${LANE_STATES.length + 4}`, `$${LANE_STATES.length + 5}`];
+  const listed = (sign: '<' | '>', order: string) => {
+    const ids = inEach('job_id').map(
+      (rows) =>
+        `SELECT job_id FROM (${rows} AND job_id ${sign} ${beyond} ORDER BY ${order} LIMIT ${limit}) AS listed`,
+    );
+    return `SELECT ${job} FROM jobs WHERE tenant_id = $1 AND ${idIn(ids.join(' UNION ALL '))}
+      ORDER BY ${order} LIMIT ${limit}`;
+  };
+  const counted = inEach('1 AS one').map(
+    (rows) => `(SELECT count(*) FROM (${rows} LIMIT ${RECORDS_COUNTED_MAX}) AS counted)`,
+  );
+  return {
     lanes: prepare(
       `SELECT lane, is_open, failures, since_ms, note FROM lanes
-       WHERE tenant_id = $1 AND kind = $2 AND ${oneOf('lane', '$3')}`,
+       WHERE tenant_id = $1 AND kind = $2 AND ${among('lane', '$3')}`,
     ),
-    jobsOfLaneBefore: prepare(`SELECT ${job} ${jobsOf} AND job_id < $5 ORDER BY job_id DESC LIMIT $6`),
-    jobsOfLaneAfter: prepare(`SELECT ${job} ${jobsOf} AND job_id > $5 ORDER BY job_id LIMIT $6`),
-    jobCountOfLane: prepare(`SELECT count(*) AS count ${jobsOf}`),
+    jobsOfLaneBefore: prepare(listed('<', 'job_id DESC')),
+    jobsOfLaneAfter: prepare(listed('>', 'job_id')),
+    jobCountOfLane: prepare(`SELECT ${counted.join(' + ')} AS count`),
     removeJobsOfLane: prepare(
-      `DELETE FROM jobs WHERE tenant_id = $1 AND job_id IN (
-         SELECT job_id FROM jobs WHERE ${OF_LANE} AND lane <> '' AND state <> 'Held' LIMIT $4)`,
+      `DELETE FROM jobs WHERE tenant_id = $1 AND ${idIn(`SELECT job_id FROM jobs WHERE ${OF_LANE} AND lane <> '' AND state <> 'Held' LIMIT $4`)}`,
     ),
     removeLane: prepare(`DELETE FROM lanes WHERE ${OF_LANE}`),
   };

@@ -2,13 +2,15 @@
 // and come back in portions once it is open: so neither costs a claim more than a moment, however many there are.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Backlog, ClaimRequest, Job, JobKind, NewJob, TenantJobs } from '../../work/jobs.ts';
+import type { Backlog, ClaimRequest, Job, JobKind, JobState, NewJob, TenantJobs } from '../../work/jobs.ts';
 import type { Lane, LaneClosing, LaneNews, LaneOpening, LaneRef, Parking } from '../../work/lanes.ts';
 import { numberOf, numberOrNone, textIn, textOrNone } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
+import { RECORDS_COUNTED_MAX } from '../rows/record-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import { jobIn } from './job-row.ts';
 import type { JobStatements } from './job-statements.ts';
+import { LANE_STATES } from './lane-statements.ts';
 
 /** One of which nothing was ever said. */
 const NEW_LANE: Lane = { isOpen: true, failures: 0, sinceMs: undefined, note: undefined };
@@ -32,7 +34,7 @@ export class LaneTables<S> {
     { kind, lane, states, way, beyond, limit }: Parameters<TenantJobs['jobsOfLane']>[0],
   ): Promise<Job[]> {
     const { jobsOfLaneBefore, jobsOfLaneAfter } = this.#statements;
-    const asked = [tenant, kind, lane, listOf(states)];
+    const asked = [tenant, kind, lane, ...areAsked(states)];
     const rows =
       way === 'Falling'
         ? await this.#read(tenant, jobsOfLaneBefore, [...asked, beyond ?? LAST_ID, limit])
@@ -44,25 +46,28 @@ export class LaneTables<S> {
     tenant: TenantId,
     { kind, lane, states }: Parameters<TenantJobs['jobCountOfLane']>[0],
   ): Promise<number> {
-    const asked = [tenant, kind, lane, listOf(states)];
+    const asked = [tenant, kind, lane, ...areAsked(states)];
     const [row] = await this.#read(tenant, this.#statements.jobCountOfLane, asked);
-    return numberOf(row, 'count');
+    return Math.min(numberOf(row, 'count'), RECORDS_COUNTED_MAX);
   }
 
   async find(tenant: TenantId, kind: JobKind, lanes: readonly string[]): Promise<Lane[]> {
-    const rows = await this.#read(tenant, this.#statements.lanes, [tenant, kind, listOf(lanes)]);
+    const rows = await this.#read(tenant, this.#statements.lanes, [tenant, kind, JSON.stringify(lanes)]);
     const found = new Map(rows.map((row) => [textIn(row, 'lane'), laneIn(row)]));
     return lanes.map((lane) => found.get(lane) ?? NEW_LANE);
   }
 
   /** Undefined: of all tenants. */
   backlog(tenant: TenantId | undefined, kind: JobKind): Promise<Backlog> {
-    const { backlog, closedLanes } = this.#statements;
-    const of = [kind, tenant ?? null];
+    const { backlog, backlogOfAll, closedLanes, closedLanesOfAll } = this.#statements;
+    const [of, counts, closed] =
+      tenant === undefined
+        ? [[kind], backlogOfAll, closedLanesOfAll]
+        : [[kind, tenant], backlog, closedLanes];
     const scope = tenant === undefined ? 'All' : { tenant, isRead: true as const };
     return this.#database.inTransaction(scope, async (transaction) => {
-      const [row] = await transaction.query(backlog, of);
-      const lanes = await transaction.query(closedLanes, of);
+      const [row] = await transaction.query(counts, of);
+      const lanes = await transaction.query(closed, of);
       return {
         open: numberOf(row, 'open_count'),
         waitingSinceMs: numberOrNone(row, 'waiting_since_ms'),
@@ -236,6 +241,6 @@ function laneIn(row: JobRow): Lane {
   };
 }
 
-function listOf(names: readonly string[] | undefined): string | null {
-  return names === undefined ? null : JSON.stringify(names);
+function areAsked(states: readonly JobState[] = LANE_STATES): number[] {
+  return LANE_STATES.map((state) => Number(states.includes(state)));
 }

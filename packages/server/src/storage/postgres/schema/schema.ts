@@ -4,7 +4,7 @@
 // tenant. Rights are in rights.ts.
 
 import { LIMITS } from '@tallystick/contract';
-import { jobTables, laneTables } from '../../work/job-schema.ts';
+import { JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
 import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, KEPT_INDEX_KEY, segmentTables, viewTables } from './index-tables.ts';
 import { keyTables } from './key-tables.ts';
@@ -328,4 +328,5 @@ export const MIGRATIONS: readonly Migration[] = [
   () => KEPT_INDEX_KEY,
   // Lanes of jobs.
   () => laneTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
+  () => JOB_INDEXES,
 ];

@@ -37,6 +37,8 @@ export const JOB_STATEMENTS = jobStatements<Statement>({
     const each = Object.entries(columns).map(([name, type]) => `${name} ${TYPES[type]}`);
     return `jsonb_to_recordset(${list}::jsonb) AS given (${each.join(', ')})`;
   },
+  // As IN, a plan made before there were statistics carries it out again for every job of the tenant.
+  idIn: (ids) => `job_id = ANY (ARRAY(${ids}))`,
   prepare: statement,
 });
 

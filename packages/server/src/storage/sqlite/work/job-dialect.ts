@@ -17,6 +17,7 @@ export function sqliteJobDialect<S>(prepare: (text: string) => S): Dialect<S> {
       const each = Object.keys(columns).map((column) => `value ->> '$.${column}' AS ${column}`);
       return `(SELECT ${each.join(', ')} FROM json_each(${list})) AS given`;
     },
+    idIn: (ids) => `job_id IN (${ids})`,
     prepare: (text) => prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
   };
 }
