@@ -217,7 +217,23 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
   [`/webhooks/subscriptions/${ID}/rotate-secret`, LARGE_BYTES, () => []],
   [`/webhooks/subscriptions/${ID}/recover`, LARGE_BYTES, () => []],
   ['/admin/dead-letter-queue/reprocess', LARGE_BYTES, () => []],
+  ['/exports', LARGE_BYTES, exportRequests],
 ];
+
+/** Criteria that are wrong in every part, or as many as there may be. */
+function exportRequests(bytes: number): readonly Named[] {
+  const wanted = (criteria: string) => `{"criteria":${criteria}}`;
+  return [
+    ['conditions of unknown roots', () => wanted(`{"conditions":${keys(bytes)}}`)],
+    [
+      'conditions nested without end',
+      () => wanted(`{"conditions":{"payload":${nested('{"a":', '}', bytes / 2)}}}`),
+    ],
+    ['a query without end', () => wanted(`{"query":"${'a OR '.repeat(bytes / 5)}b"}`)],
+    ['steps that are lists', () => wanted(`{"sort":${list('[]', bytes)}}`)],
+    ['a destination without end', () => `{"destination":{"type":"Sftp","host":"${'a.'.repeat(bytes / 2)}"}}`],
+  ];
+}
 
 /** Filters, headers and lists that are wrong in every part, or as many as there may be. */
 function subscriptions(bytes: number): readonly Named[] {

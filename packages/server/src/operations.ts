@@ -82,6 +82,7 @@ export interface OperationParts {
   readonly policies?: OperationsOf<'policies'>;
   readonly holds?: OperationsOf<'holds'>;
   readonly subscriptions?: OperationsOf<'subscriptions' | 'deliveries'>;
+  readonly exports?: OperationsOf<'exports'>;
   readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
@@ -98,6 +99,7 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.policies,
     ...parts.holds,
     ...parts.subscriptions,
+    ...parts.exports,
     ...parts.retention,
     ...parts.violations,
     ...parts.admin,

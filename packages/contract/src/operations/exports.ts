@@ -6,15 +6,18 @@ import { arrayOf, doc, optional, refusedAs } from '../schema.ts';
 import { DeliverRequest, Export, ExportDelivery, ExportReceipt, ExportRequest } from '../schemas/export.ts';
 import { JobStatus } from '../schemas/job.ts';
 import { PAGING } from '../schemas/list.ts';
-import { ExportId, Instant, OwnTenantId, TenantId } from '../schemas/primitives.ts';
+import { ExportId, Instant, OwnTenantId } from '../schemas/primitives.ts';
 import { Type } from '../type.ts';
+
+/** Whether it is sound is judged with the signature. */
+const partOfLink = (description: string) =>
+  Type.String({ maxLength: LIMITS.destinationTextLengthMax, description });
 
 const exportId = refusedAs('EXPORT_NOT_FOUND', ExportId);
 
 export const EXPORT_OPERATIONS = [
   operation({
     name: 'exports.create',
-    planned: true,
     summary: 'Request an export of everything that matches, as of now',
     effect: 'Write',
     permission: 'audit.exports.manage',
@@ -31,7 +34,6 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.list',
-    planned: true,
     summary: 'List exports, newest first',
     effect: 'Read',
     permission: 'audit.exports.manage',
@@ -47,7 +49,6 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.get',
-    planned: true,
     summary: 'See how an export stands; a fresh download link when complete',
     effect: 'Read',
     permission: 'audit.exports.manage',
@@ -58,18 +59,15 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.download',
-    planned: true,
     summary: 'Download the file of a completed export, whole or in part',
     effect: 'Read',
     permission: 'audit.exports.manage',
     signedLink: true,
     input: {
       exportId,
-      tenant: optional(doc(TenantId, 'Part of a signed link.')),
-      expires: optional(Type.Integer({ minimum: 0, description: 'Part of a signed link: Unix seconds.' })),
-      signature: optional(
-        Type.String({ maxLength: LIMITS.destinationTextLengthMax, description: 'Part of a signed link.' }),
-      ),
+      tenant: optional(partOfLink('Part of a signed link.')),
+      expires: optional(partOfLink('Part of a signed link: Unix seconds.')),
+      signature: optional(partOfLink('Part of a signed link.')),
       range: optional(Type.String({ description: 'Bytes wanted; ignored when it cannot be met.' })),
       ifRange: optional(Type.String({ description: 'Send a part only if the file still has this ETag.' })),
     },
@@ -118,7 +116,6 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.retry',
-    planned: true,
     summary: 'Run a failed export again',
     effect: 'Write',
     permission: 'audit.exports.manage',
@@ -134,7 +131,6 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.delete',
-    planned: true,
     summary: 'Cancel an export that is not finished, or delete one that is',
     effect: 'Write',
     permission: 'audit.exports.manage',

@@ -28,12 +28,14 @@ import {
 } from './primitives.ts';
 import { QueryText, SearchFilters, SortSteps } from './search.ts';
 
+export type ExportFormat = Static<typeof ExportFormat>;
 export const ExportFormat = choice('ExportFormat', 'How events are written.', [
   'JSON',
   'CSV',
   'XML',
   'NDJSON',
 ]);
+export type ExportCompression = Static<typeof ExportCompression>;
 export const ExportCompression = choice('ExportCompression', 'How the file is packed.', [
   'None',
   'Zip',
@@ -148,6 +150,7 @@ export const ExportDelivery = object('ExportDelivery', 'The transfer of a file t
   failureReason: optional(Type.String()),
 });
 
+export type ExportFailureReason = Static<typeof ExportFailureReason>;
 export const ExportFailureReason = choice('ExportFailureReason', 'Why an export failed.', [
   'CriteriaInvalid',
   'RetentionPurged',

@@ -53,6 +53,7 @@ function notification<const T extends WebhookType, P extends TProperties>(
 const exportHead = { exportId: ExportId, requestedAt: Instant, completedAt: Instant };
 const exportTail = { eventCount: optional(Count), fileSize: optional(Count), format: optional(ExportFormat) };
 
+export type CompletedExport = Static<typeof CompletedExport>;
 export const CompletedExport = object('CompletedExport', 'An export with its file.', {
   ...exportHead,
   status: Type.Literal('Completed'),
@@ -61,6 +62,7 @@ export const CompletedExport = object('CompletedExport', 'An export with its fil
   expiresAt: optional(doc(Instant, 'When the link stops working.')),
 });
 
+export type FailedExport = Static<typeof FailedExport>;
 export const FailedExport = object('FailedExport', 'An export that failed.', {
   ...exportHead,
   status: Type.Literal('Failed'),
@@ -69,6 +71,9 @@ export const FailedExport = object('FailedExport', 'An export that failed.', {
   errorDetails: optional(Type.String()),
   retriable: optional(Type.Boolean()),
 });
+
+/** How an export has ended. */
+export type ExportOutcome = CompletedExport | FailedExport;
 
 export type ThresholdCrossing = Static<typeof ThresholdCrossing>;
 export const ThresholdCrossing = object('ThresholdCrossing', 'A rule counted more events than it allows.', {

@@ -21,6 +21,7 @@ import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult, LogReader } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeys } from './api-keys.ts';
+import { createExports, type Exports } from '../exports/exports.ts';
 import { createHolds, type Holds } from '../holds/holds.ts';
 import { createPolicies, type Policies } from '../policies/policies.ts';
 import { createSubscriptions, type Subscriptions } from '../webhooks/subscriptions.ts';
@@ -36,6 +37,7 @@ export interface Access {
   readonly erasures: GenuineRecords<ErasureRecord>;
   readonly pendingRedactions: GenuineRecords<PendingRedaction>;
   readonly subscriptions: Subscriptions;
+  readonly exports: Exports;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
   readonly change: ChangeRecords;
@@ -118,6 +120,7 @@ export function createAccess(parts: AccessParts): Access {
     erasures,
     pendingRedactions,
     subscriptions: createSubscriptions({ records, kept }),
+    exports: createExports({ records, kept }),
     installation: () => ensure(INSTALLATION),
     change,
     keyChanges,

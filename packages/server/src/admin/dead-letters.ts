@@ -77,6 +77,7 @@ export function createDeadLetters(parts: LetterParts) {
 
 const SOURCES: Readonly<Partial<Record<JobKind, DeadLetter['source']>>> = {
   Delivery: 'Webhook',
+  Export: 'Export',
   IndexEvent: 'Projection',
 };
 

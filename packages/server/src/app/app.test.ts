@@ -76,6 +76,7 @@ test('health is answered in both versions, without a version, and at the root', 
     'log',
     'views',
     'webhooks',
+    'exports',
   ]);
 });
 

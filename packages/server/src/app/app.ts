@@ -6,10 +6,11 @@ import { createAuthenticate } from '../access/credentials.ts';
 import { createLocalIssuer } from '../access/local-issuer.ts';
 import { ownerNamed } from '../access/tenants.ts';
 import { createTokens, type Issuer } from '../access/tokens.ts';
-import { createHealth } from '../admin/health.ts';
+import { createHealth, type Health } from '../admin/health.ts';
 import { createLifecycle, type Lifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import { viewsCheck } from '../admin/views-check.ts';
+import { exportsCheck } from '../exports/exports-check.ts';
 import { webhooksCheck } from '../webhooks/webhooks-check.ts';
 import type { Config } from '../config/settings.ts';
 import { readTlsFiles } from '../config/tls-files.ts';
@@ -38,7 +39,7 @@ import { storageCheck } from '../storage/files/data-directory.ts';
 import { loadTokenKey } from '../storage/keys/token-key.ts';
 import { logCheck } from '../streams/append/log-watch.ts';
 import { IndexScrubber } from '../events/index-scrubber.ts';
-import { createScrubber } from '../streams/checkpoints/scrubber.ts';
+import { createScrubber, type Scrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startLoops } from './loops.ts';
@@ -75,20 +76,14 @@ export async function createApp(
   const meter = createMeter(clock);
   const waysOut = createWaysOut(config, clock, overrides.resolveConsumer);
   const keyring = keyringOf(config);
-  const surroundings = { ...around, config, validate, witnessPolicy, meter, waysOut, keyring };
+  let address = '';
+  const publicUrl = () => (config.server.publicUrl ?? address).replace(/\/+$/, '');
+  const own = { validate, meter, waysOut, keyring, publicUrl };
+  const surroundings = { ...around, ...own, config, witnessPolicy };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
-  const database = config.storage.url === undefined ? undefined : storage;
-  const storageHealth = withAltered(
-    storageCheck(config.storage.dataDirectory, database),
-    store.access.tenants,
-    telemetry,
-  );
-  health.add(withRetention(storageHealth, store.sweeper, store.purging));
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
-  health.add(logCheck({ ...store, scrubber, telemetry }));
-  health.add(viewsCheck(store.indexFollower, storage.index));
-  health.add(webhooksCheck(store.webhooks.notifier));
+  addChecks(health, { ...store, scrubber }, surroundings);
 
   const others = operationsOn(store, surroundings);
   const status = statusOperations(store, surroundings, { health, scrubber });
@@ -109,6 +104,7 @@ export async function createApp(
   built.use(scrubber);
   const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
   for (const follower of store.followers) built.use(follower);
+  built.use(store.exporting);
   built.use(store.workers);
   built.use(store.sweeper);
   built.use(sequencer);
@@ -119,7 +115,7 @@ export async function createApp(
   });
   return {
     async start() {
-      const address = await listen(server, config.server);
+      address = await listen(server, config.server);
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
       built.use(store.webhooks.startStatusWatch(() => health.report()));
@@ -130,6 +126,21 @@ export async function createApp(
     },
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };
+}
+
+function addChecks(
+  health: Health,
+  store: Store & { readonly scrubber: Scrubber },
+  { config, telemetry }: Surroundings,
+): void {
+  const { storage, access, sweeper, purging, indexFollower, webhooks, exporting } = store;
+  const database = config.storage.url === undefined ? undefined : storage;
+  const place = storageCheck(config.storage.dataDirectory, database);
+  health.add(withRetention(withAltered(place, access.tenants, telemetry), sweeper, purging));
+  health.add(logCheck({ ...store, telemetry }));
+  health.add(viewsCheck(indexFollower, storage.index));
+  health.add(webhooksCheck(webhooks.notifier));
+  health.add(exportsCheck(exporting.files));
 }
 
 function gatewayOn(

@@ -34,6 +34,7 @@ import { createDeliveryOperations } from '../webhooks/delivery-operations.ts';
 import { recoveryOperation } from '../webhooks/recovery.ts';
 import { createSubscriptionOperations } from '../webhooks/subscription-operations.ts';
 import { createJudgeTls } from '../outbound/judge-tls.ts';
+import { exportOperations } from './exports-on.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -79,6 +80,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
       wakeHoldCount: () => workers.wake('HoldCount'),
     }),
     subscriptions: subscriptionOperations(store, reading, surroundings),
+    exports: exportOperations(store, reading.cursors, surroundings),
     violations: violationOperations(store, reading, surroundings),
     retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     admin: adminOperations(store, reading, surroundings),

@@ -15,6 +15,7 @@ import { anchorPlace } from '../config/anchor-place.ts';
 import type { Config } from '../config/settings.ts';
 import { indexEventWork } from '../events/index-event-work.ts';
 import { holdCountWork } from '../holds/hold-count.ts';
+import type { ExportRecord } from '../exports/export.ts';
 import { createSigning, type Signing } from '../keys/signing.ts';
 import { collectCosignatures } from '../outbound/witness.ts';
 import { erasureWork } from '../redaction/erasure-work.ts';
@@ -58,6 +59,7 @@ import { verificationWork } from '../streams/verification/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { ANSWER_WORK } from '../work/job-keys.ts';
 import { createWorkers, type KindOfWork, type Workers } from '../work/workers.ts';
+import { type ExportsOn, exportsOn } from './exports-on.ts';
 import { nodeName } from './node-name.ts';
 import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
@@ -80,6 +82,7 @@ export interface Store extends Followers, Sweeping {
   readonly access: Access;
   readonly tenancy: Tenancy;
   readonly keyUses: KeyUses;
+  readonly exporting: ExportsOn;
   /** Run the jobs. */
   readonly workers: Workers;
   /** This process among others on the same store. */
@@ -96,17 +99,18 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const steadyNowMs = createSteadyTime(clock);
   const witnesses = witnessesOf(storage, surroundings, () => membership.areOthers());
   const { witnessing } = witnesses;
-  const membership = createMembership({
-    nodes: () => storage.nodes,
-    word: () => ({ refused: checkpointer.findings(), isAble: checkpointer.isAble() }),
-    onNews,
-    clock,
-    random,
-    telemetry,
-  });
+  const word = () => ({ refused: checkpointer.findings(), isAble: checkpointer.isAble() });
+  const nodes = () => storage.nodes;
+  const membership = createMembership({ nodes, word, onNews, clock, random, telemetry });
   const checkpointer = checkpointerOn({ storage, anchor, signing, witnessing, membership }, surroundings);
   const access = accessOn(storage, signing, (request) => sequencer.append(request), surroundings);
   const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
+  // Its subscribers are told of the end of an export, and read then what it is.
+  const onEnd = (record: ExportRecord) => following.webhooks.tellOfExport(record);
+  const exporting = exportsOn(
+    { storage, access: access.access, newestWitnessed: witnesses.newestWitnessed, onEnd },
+    surroundings,
+  );
   const { wakeFollowers, ...following } = followersOn(
     {
       storage,
@@ -116,6 +120,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
       membership,
       wake: (kind) => work.workers.wake(kind),
       isPressed,
+      exportTold: exporting.told,
     },
     surroundings,
   );
@@ -136,7 +141,8 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
   const doing = { signing, checkpointer, sequencer, ...access };
-  const work = workOn(storage, doing, [...following.webhooks.kinds, ANSWER_WORK], surroundings);
+  const others = [...following.webhooks.kinds, ...exporting.kinds, ANSWER_WORK];
+  const work = workOn(storage, doing, others, surroundings);
   return {
     storage,
     anchor,
@@ -147,6 +153,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...access,
     ...following,
     ...work,
+    exporting,
     membership,
     steadyNowMs,
   };

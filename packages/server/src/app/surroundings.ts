@@ -29,6 +29,8 @@ export interface Surroundings {
   readonly meter: Meter;
   readonly waysOut: WaysOut;
   readonly keyring: KeyringPlace;
+  /** Where callers reach the service, without a slash at the end. */
+  readonly publicUrl: () => string;
   /** Whether the log is written and read in threads of its own. Without them a store opens in a fraction of the time. */
   readonly hasThreads: boolean;
   /** Aborted when the service is told to stop. */

@@ -15,8 +15,10 @@ import { alertJobs } from '../webhooks/alert-jobs.ts';
 import type { AlertParts } from '../alerts/alert-follower.ts';
 import type { SealedValues } from '../alerts/sealed-values.ts';
 import type { Circuits } from '../webhooks/circuits.ts';
-import { Contents } from '../webhooks/contents.ts';
+import { type ContentParts, Contents } from '../webhooks/contents.ts';
 import { type DelivererParts, deliveryWork } from '../webhooks/deliverer.ts';
+import type { ExportRecord } from '../exports/export.ts';
+import { tellOfExport } from '../webhooks/export-jobs.ts';
 import { gateWork } from '../webhooks/gate.ts';
 import { KnownSubscriptions } from '../webhooks/known-subscriptions.ts';
 import { circuitsOnLanes } from '../webhooks/lane-circuits.ts';
@@ -39,6 +41,7 @@ export interface Webhooks {
   /** Turns the log into deliveries. */
   readonly notifier: Follower;
   readonly notify: AlertParts['notify'];
+  readonly tellOfExport: (record: ExportRecord) => Promise<void>;
   readonly kinds: readonly KindOfWork[];
   /** Tells subscribers when the state of the service changes. */
   readonly startStatusWatch: (report: () => Promise<HealthReport>) => AsyncDisposable;
@@ -53,10 +56,11 @@ export interface WebhooksParts {
   readonly membership: Membership;
   readonly wake: (kind: JobKind) => void;
   readonly isPressed: () => boolean;
+  readonly exportTold: ContentParts['exportTold'];
 }
 
 export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): Webhooks {
-  const { storage, access, values, append, newestWitnessed, membership, wake, isPressed } = parts;
+  const { storage, access, values, append, newestWitnessed, membership, wake, isPressed, exportTold } = parts;
   const { clock, random, telemetry, nextId, waysOut, config, meter } = surroundings;
   const { work, log, records, follows, tree: trees } = storage;
   const violations = values.opened(storage.violations);
@@ -82,6 +86,7 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
   };
   const contents = new Contents({
     ...common,
+    exportTold,
     publishedOf: publishedOf({ trees, newestWitnessed }),
     sequencer: { append },
     ids,
@@ -96,6 +101,7 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
     sender,
     notifier: createFollower({ name: 'the notifier', work: notifier, clock, random, telemetry, isPressed }),
     notify: (tenant, raised, events) => alertJobs(tenant, raised, events, common),
+    tellOfExport: (record) => tellOfExport(record, { ...common, wake: wakeDeliverer }),
     kinds: [
       deliveryWork({ ...doing, contents, pace, onAttempt: attemptsNoted(meter) }),
       probeWork(doing),

@@ -302,7 +302,7 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Server__TrustedProxies',
   'Grpc',
   'Mcp',
-  'Exports',
+  'Exports__AllowPrivateTargets',
   'RateLimiting',
   'McpRateLimiting',
   'Redis',

@@ -14,7 +14,10 @@ export interface AlteredPlace {
 
 /** Reports the first altered event of a request; returns the error for callers that cannot go on without the event. */
 export function reportAltered(
-  { tenant, correlation: { requestId } }: Call,
+  {
+    tenant,
+    correlation: { requestId },
+  }: { readonly tenant?: Call['tenant']; readonly correlation: Pick<Call['correlation'], 'requestId'> },
   [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],
   telemetry: Pick<Telemetry, 'altered'>,
 ): Error {

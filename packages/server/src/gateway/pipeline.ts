@@ -35,6 +35,8 @@ export interface Arrival {
   /** Undefined: the request is outside all versions. */
   readonly version: Version | undefined;
   readonly credentials: Credentials;
+  /** Whether the request brings a link that the operation itself judges, in the place of a credential. */
+  readonly isLinked?: boolean;
   /** The tenant that the request names beside its input: a header, metadata. */
   readonly tenant: string | undefined;
   /** The tenant that the request is addressed to, where an operation has it in its input. */
@@ -72,11 +74,14 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     checkRetired(arrival.version, gateway.versionStates);
     correlation.check();
     checkStarted(operation, gateway.lifecycle);
-    const caller = await authenticate(operation, arrival.credentials, gateway.authenticate);
+    const isLinked = operation.signedLink === true && arrival.isLinked === true;
+    const caller = isLinked
+      ? undefined
+      : await authenticate(operation, arrival.credentials, gateway.authenticate);
     const tenant = resolveTenant(operation, caller, arrival.tenant, arrival.addressedTenant);
     concerned = tenantConcerned(operation, caller, tenant);
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
-    authorize(operation, caller);
+    if (!isLinked) authorize(operation, caller);
     checkSunset(operation, arrival.version, gateway.versionStates);
     const received = await arrival.receive(tenant ?? caller?.identity ?? '');
     correlation.adoptFrom(operation, received.input);

@@ -8,6 +8,7 @@ import type { RowsRequest } from '../paging.ts';
 export type RecordKind =
   | 'ApiKey'
   | 'Erasure'
+  | 'Export'
   | 'LegalHold'
   | 'PendingRedaction'
   | 'Policy'

@@ -19,7 +19,7 @@ type LatePort =
   | 'index';
 
 export interface LateStorage
-  extends Pick<Storage, LatePort | 'logOrigin' | 'nodes' | 'answers'>,
+  extends Pick<Storage, LatePort | 'logOrigin' | 'logPlace' | 'nodes' | 'answers'>,
     AsyncDisposable {
   /** All calls go to this one from now on; it is closed with this. */
   use(opened: Storage): void;
@@ -49,6 +49,10 @@ export function createLateStorage(): LateStorage {
     get logOrigin() {
       if (opened === undefined) throw isStarting();
       return opened.logOrigin;
+    },
+    get logPlace() {
+      if (opened === undefined) throw isStarting();
+      return opened.logPlace;
     },
     get nodes() {
       return opened?.nodes;

@@ -17,10 +17,17 @@ import type { TenantKeyStore } from '../streams/removal/tenant-keys.ts';
 import type { TreeReader, TreeWriter } from '../streams/tree.ts';
 import type { WorkStore } from '../work/jobs.ts';
 
+/** What a thread needs to open the log for reading: data alone, for the backend that has made it (`openLogForReading`). */
+export interface LogPlace {
+  readonly of: 'SQLite' | 'PostgreSQL';
+  readonly data: object;
+}
+
 export interface Storage extends AsyncDisposable {
   /** The name under which every log of this installation is signed. */
   readonly logOrigin: string;
   readonly log: LogWriter & LogReader;
+  readonly logPlace: LogPlace;
   readonly tree: TreeWriter & TreeReader;
   readonly removal: RemovalStore;
   readonly tenantKeys: TenantKeyStore;

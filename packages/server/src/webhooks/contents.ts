@@ -23,6 +23,8 @@ export interface ContentParts extends ReadNoticeParts {
   readonly log: Pick<LogReader, 'forTenant'>;
   readonly violations: ViolationStore;
   readonly tenants: Pick<Tenants, 'find'>;
+  /** How an export has ended, as this reader may know it; undefined for one that is deleted. */
+  readonly exportTold: (reader: Caller, ended: EndedExport) => Promise<object | undefined>;
   readonly publishedOf: (call: Pick<Call, 'tenant'>, index: number) => Promise<Published>;
 }
 
@@ -31,6 +33,9 @@ interface Readers {
   readonly caller: Caller;
   readonly shared: Caller;
 }
+
+/** In this version of its record. */
+export type EndedExport = Extract<Source, { of: 'Export' }>;
 
 type ReaderCall = Pick<Call, 'tenant' | 'tenantRecord' | 'correlation'> & Readers;
 
@@ -55,6 +60,10 @@ export class Contents {
     requestId: string,
   ): Promise<Content | undefined> {
     if (source.of === 'System') return { system: canonicalJson(source.change) };
+    if (source.of === 'Export') {
+      const told = await this.#parts.exportTold(readerOf(subscription), source);
+      return told && { export: canonicalJson(told) };
+    }
     const call = await this.#callOf(subscription, requestId);
     if (call.tenantRecord === undefined || call.tenantRecord.isAltered === true) return undefined;
     return source.of === 'Event'

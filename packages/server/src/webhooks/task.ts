@@ -1,7 +1,14 @@
 // What a delivery is about: the body of its job. It names what is told about, and no content: that is read when it is sent, as the
 // subscription may see it then.
 
-import type { SubscriptionId, SystemChange, TenantId, WebhookId, WebhookType } from '@tallystick/contract';
+import type {
+  ExportId,
+  SubscriptionId,
+  SystemChange,
+  TenantId,
+  WebhookId,
+  WebhookType,
+} from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { NewJob } from '../work/jobs.ts';
 import type { SubscriptionRecord } from './subscription.ts';
@@ -11,6 +18,8 @@ export type Source =
   /** Of an event: its index in the tenant's sequence. */
   | { readonly of: 'Event'; readonly index: number }
   | { readonly of: 'Violation'; readonly violationId: string }
+  /** A version of its record. */
+  | { readonly of: 'Export'; readonly exportId: ExportId; readonly version: number }
   /** Told as it was when it happened. */
   | { readonly of: 'System'; readonly id: string; readonly change: SystemChange };
 
@@ -66,6 +75,8 @@ function nameOf(source: Source): string {
       return `event ${source.index}`;
     case 'Violation':
       return `violation ${source.violationId}`;
+    case 'Export':
+      return `export ${source.exportId} ${source.version}`;
     case 'System':
       return `system ${source.id}`;
   }

@@ -11,6 +11,8 @@ export type JobKind =
   | 'Answer'
   | 'Delivery'
   | 'Erasure'
+  | 'Export'
+  | 'ExportDelivery'
   | 'Gate'
   | 'HoldCount'
   | 'IndexEvent'

@@ -15,6 +15,9 @@ import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
 import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from './versions.ts';
 
+/** A link that the service has signed has it. */
+const LINK_PARAMETER = 'signature';
+
 export interface RestOptions {
   readonly gateway: Gateway;
   readonly bodies: BodyParts;
@@ -55,6 +58,7 @@ async function routed(
   const arrival: Arrival = {
     ...callFacts(headers),
     operation: binding.operation,
+    isLinked: query.has(LINK_PARAMETER),
     version,
     addressedTenant: parameters['tenantId'],
     correlation,

@@ -16,7 +16,7 @@ import {
   type SealingData,
   sealingWith,
 } from '../sealing/sealing.ts';
-import type { Storage } from '../storage.ts';
+import type { LogPlace, Storage } from '../storage.ts';
 import {
   ALL_TENANTS,
   Database,
@@ -29,6 +29,7 @@ import { indexHere, indexInThreads } from './event-index/event-index.ts';
 import { createFollowStore } from './work/follow.ts';
 import { COMMITS_AT_ONCE } from './append/journal.ts';
 import { createLogWith, writesHere } from './log/log.ts';
+import type { PostgresLogPlace } from './log/read-elsewhere.ts';
 import { HeldShares } from './nodes/held-shares.ts';
 import { createKeyUseStore } from './records/key-uses.ts';
 import type { LoginUrls } from './connection/logins.ts';
@@ -152,6 +153,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   return {
     logOrigin,
     log,
+    logPlace: placeOf({ connecting, logOrigin, sealing: sealingData }),
     tree,
     tenantKeys: createTenantKeyStore(reading, { ring, random }),
     removal: removalOn(removalTables(reading, held, sealed), tree),
@@ -171,6 +173,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
+
+const placeOf = (data: PostgresLogPlace): LogPlace => ({ of: 'PostgreSQL', data });
 
 /** Throws StartError. */
 async function makeReady(database: Database, options: PostgresOptions): Promise<void> {

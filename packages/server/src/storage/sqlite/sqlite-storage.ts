@@ -28,6 +28,7 @@ import { JournalOwner, type JournalOwnerOptions } from './append/journal-owner.t
 import { createKeyUseStore } from './records/key-uses.ts';
 import { takeLock } from './connection/lock.ts';
 import { LogTables } from './log/log-tables.ts';
+import type { SqliteLogPlace } from './log/read-elsewhere.ts';
 import { type OpenJournal, startLogThreads } from './threads/log-threads.ts';
 import { settleInstallation, settleKeyring } from './connection/meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
@@ -98,6 +99,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   return {
     logOrigin,
     log: logOf(journal),
+    logPlace: { of: 'SQLite', data: { directory, logOrigin, sealing } satisfies SqliteLogPlace },
     tree,
     removal: removalOn(removalTables(journal, clock), tree),
     tenantKeys: createTenantKeyStore(reading, journal.owner),

@@ -1,0 +1,20 @@
+// The export thread: makes the pieces of exports. Entry of a worker.
+
+import { workerData } from 'node:worker_threads';
+import { Shaper } from '../exports/shaping.ts';
+import { serveCalls } from '../runtime/calls.ts';
+import type { LogPlace } from '../storage/storage.ts';
+import type { PostgresLogPlace } from '../storage/postgres/log/read-elsewhere.ts';
+import { openLogForReading, type SqliteLogPlace } from '../storage/sqlite/log/read-elsewhere.ts';
+
+const { of, data } = workerData as LogPlace;
+
+/** The other backend is loaded on demand: most installations have no database. */
+const log =
+  of === 'SQLite'
+    ? openLogForReading(data as SqliteLogPlace)
+    : (await import('../storage/postgres/log/read-elsewhere.ts')).openLogForReading(data as PostgresLogPlace);
+
+serveCalls({ shaper: new Shaper(log) }, async () => {
+  await log[Symbol.asyncDispose]();
+});

@@ -1,0 +1,96 @@
+// Exports of a service: the work that makes their files, where these are kept, and what their operations need.
+
+import { join } from 'node:path';
+import type { Access } from '../access/access.ts';
+import { publishedOf } from '../events/events.ts';
+import { createDownload } from '../exports/download.ts';
+
+import type { ExportFiles } from '../exports/export-files.ts';
+import { createExportKeys, type ExportKeys } from '../exports/export-keys.ts';
+import { createExportOperations } from '../exports/export-operations.ts';
+import { exportWork } from '../exports/export-work.ts';
+import type { ExportRecord } from '../exports/export.ts';
+import { createExportTold } from '../exports/export-told.ts';
+import { startFileSweeper } from '../exports/file-sweeper.ts';
+import { createSecretBoxes } from '../keys/secret-box.ts';
+import type { Cursors } from '../paging.ts';
+import type { LateStorage } from '../storage/late-storage.ts';
+import type { NewestWitnessed } from '../streams/witness/newest-witnessed.ts';
+import type { ContentParts } from '../webhooks/contents.ts';
+import type { KindOfWork } from '../work/workers.ts';
+import { ExportFolder } from '../storage/export-files/export-folder.ts';
+import { shapingOn } from './shaping.ts';
+import type { Store } from './store.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface ExportsOn extends AsyncDisposable {
+  readonly files: ExportFiles;
+  readonly keys: ExportKeys;
+  readonly told: ContentParts['exportTold'];
+  readonly kinds: readonly KindOfWork[];
+  startSweeper(): AsyncDisposable;
+}
+
+export interface ExportsParts {
+  readonly storage: LateStorage;
+  readonly access: Access;
+  readonly newestWitnessed: NewestWitnessed;
+  readonly onEnd: (record: ExportRecord) => Promise<void>;
+}
+
+export function exportsOn(
+  { storage, access, newestWitnessed, onEnd }: ExportsParts,
+  { config, clock, random, nextId, telemetry, publicUrl, hasThreads }: Surroundings,
+): ExportsOn {
+  const { log, index, tree: trees, records } = storage;
+  const shaping = shapingOn(storage, hasThreads);
+  const { exports, tenants, policies, holds, change } = access;
+  const { directory = join(config.storage.dataDirectory, 'exports') } = config.exports;
+  const files = new ExportFolder(directory, random);
+  const keys = createExportKeys(createSecretBoxes(storage.secretKeys, random), random);
+  const common = { files, clock, telemetry };
+  const reading = { shaping, log, index, tenants, policies, holds };
+  const publishing = publishedOf({ trees, newestWitnessed });
+  const work = exportWork({
+    ...common,
+    ...reading,
+    publishedOf: publishing,
+    exports,
+    keys,
+    change,
+    nextId,
+    uuid: () => random.uuid(),
+    onEnd,
+  });
+  const told = createExportTold({ exports, keys, clock, publicUrl });
+  return {
+    files,
+    keys,
+    told,
+    kinds: [work],
+    startSweeper: () => startFileSweeper({ ...common, random, records }),
+    [Symbol.asyncDispose]: () => shaping[Symbol.asyncDispose](),
+  };
+}
+
+export function exportOperations(
+  { access, storage, tenancy, sequencer, exporting, workers, steadyNowMs }: Store,
+  cursors: Cursors,
+  { clock, nextId, random, telemetry, publicUrl }: Surroundings,
+) {
+  const { exports, change } = access;
+  const { files, keys } = exporting;
+  const common = { exports, keys, files, tenancy, clock, nextId, telemetry };
+  return {
+    ...createExportOperations({
+      ...common,
+      change,
+      cursors,
+      steadyNowMs,
+      work: storage.work,
+      publicUrl,
+      wake: () => workers.wake('Export'),
+    }),
+    'exports.download': createDownload({ ...common, sequencer, uuid: () => random.uuid() }),
+  };
+}

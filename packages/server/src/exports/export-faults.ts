@@ -1,0 +1,69 @@
+// What no schema can say of the request for an export.
+
+import type { ErrorDetail } from '@tallystick/contract';
+import { type OwnViolation, type Received, receivedMember } from '../call.ts';
+import { queryFaults, timeRangeFaults } from '../events/question.ts';
+import { parseConditions } from '../policies/condition.ts';
+
+/** The input need not follow the schema. */
+export function exportFaults({ export: sent }: Received['input']): OwnViolation[] {
+  const [criteria, other] = [receivedMember(sent, 'criteria'), receivedMember(sent, 'searchCriteria')];
+  const details = [
+    ...(criteria === undefined || other === undefined ? [] : [twice]),
+    ...criteriaFaults(criteria, 'criteria'),
+    ...criteriaFaults(other, 'searchCriteria'),
+    ...proofFaults(sent),
+    ...plannedFaults(sent),
+  ];
+  return details.map((detail) => ({ member: 'export', detail }));
+}
+
+const twice: ErrorDetail = {
+  field: 'searchCriteria',
+  issue: 'must not be given together with criteria: both say the same',
+};
+
+function criteriaFaults(criteria: unknown, at: string): ErrorDetail[] {
+  const range = receivedMember(receivedMember(criteria, 'filters'), 'timeRange');
+  const [from, to] = [receivedMember(range, 'from'), receivedMember(range, 'to')];
+  return [
+    ...queryFaults(receivedMember(criteria, 'query'), `${at}.query`),
+    ...timeRangeFaults(from, to, `${at}.filters.timeRange.from`),
+    ...sortFaults(receivedMember(criteria, 'sort'), at),
+    ...conditionFaults(receivedMember(criteria, 'conditions'), `${at}.conditions`),
+  ];
+}
+
+function sortFaults(steps: unknown, at: string): ErrorDetail[] {
+  if (!Array.isArray(steps)) return [];
+  const place = steps.findIndex((step: unknown) => receivedMember(step, 'field') === 'relevance');
+  if (place < 0) return [];
+  const issue = 'must be timestamp, eventId or action: relevance orders only the newest matches';
+  return [{ field: `${at}.sort[${place}].field`, issue, value: 'relevance' }];
+}
+
+function conditionFaults(conditions: unknown, at: string): ErrorDetail[] {
+  if (typeof conditions !== 'object' || conditions === null) return [];
+  return [...(parseConditions(conditions, at).faults ?? [])];
+}
+
+function proofFaults(sent: unknown): ErrorDetail[] {
+  if (receivedMember(sent, 'includeProofs') !== true || receivedMember(sent, 'compression') === 'Zip')
+    return [];
+  return [{ field: 'includeProofs', issue: 'needs the compression Zip: the proofs stand beside the data' }];
+}
+
+/** Agreed, and not made by this version yet. */
+function plannedFaults(sent: unknown): ErrorDetail[] {
+  const type = receivedMember(receivedMember(sent, 'destination'), 'type');
+  const faults: ErrorDetail[] = [];
+  if (type === 'Sftp' || type === 'ObjectStorage')
+    faults.push({
+      field: 'destination.type',
+      issue: 'must be Download: this version sends no files',
+      value: type,
+    });
+  if (receivedMember(sent, 'includeProofs') === true)
+    faults.push({ field: 'includeProofs', issue: 'must be false: this version puts no proofs into exports' });
+  return faults;
+}

@@ -1,0 +1,113 @@
+// An export as callers see it: its record, with what its job knows while it runs, and a link once the file is there.
+
+import { type Export, type ExportReceipt, LIMITS } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import { isAtLeast } from '../access/roles.ts';
+import type { Call } from '../call.ts';
+import { instant } from '../runtime/clock.ts';
+import type { Job, WorkStore } from '../work/jobs.ts';
+import { type ExportKeys, signLink } from './export-keys.ts';
+import { type ExportRecord, isAvailable, type ShownState } from './export.ts';
+import type { MakingProgress } from './making.ts';
+
+export interface ExportViewParts {
+  readonly work: Pick<WorkStore, 'forTenant'>;
+  readonly keys: Pick<ExportKeys, 'open'>;
+  readonly clock: { now(): number };
+  /** Where callers reach the service, without a slash at the end. */
+  readonly publicUrl: () => string;
+}
+
+/** Undefined once it is over. */
+export async function jobOf(
+  { state, tenantId, jobId }: ExportRecord,
+  { work }: Pick<ExportViewParts, 'work'>,
+): Promise<Job | undefined> {
+  return state === 'Pending' ? work.forTenant(tenantId).find(jobId) : undefined;
+}
+
+export function shownState({ state }: ExportRecord, job: Job | undefined): ShownState {
+  if (state === 'Pending') return job?.startedAtMs === undefined ? 'Pending' : 'Processing';
+  return state === 'Completed' ? 'Completed' : 'Failed';
+}
+
+/** To callers who see less than its requester did, what is in the file is not told, and neither is how much. */
+export async function showExport(
+  call: Pick<Call, 'caller'>,
+  record: ExportRecord,
+  parts: ExportViewParts,
+): Promise<Export> {
+  const { exportId, tenantId, name, criteria, format, compression, includeProofs, destination } = record;
+  const { completed, failed } = record;
+  const job = await jobOf(record, parts);
+  const progress = progressOf(record, job);
+  const isSeen = isAtLeast(call.caller!.clearance, record.reader.clearance);
+  const startedAtMs = job?.startedAtMs ?? completed?.startedAtMs ?? failed?.startedAtMs;
+  const endedAtMs = completed?.atMs ?? failed?.atMs;
+  return {
+    exportId,
+    tenantId,
+    ...(name !== undefined && { name }),
+    status: shownState(record, job),
+    progress: isSeen ? progress : { percent: progress.percent, processedEvents: 0 },
+    criteria,
+    format,
+    compression,
+    includeProofs,
+    destination,
+    requestedAt: instant(record.requestedAtMs),
+    requestedBy: record.requestedBy,
+    ...(startedAtMs !== undefined && { startedAt: instant(Math.max(startedAtMs, record.requestedAtMs)) }),
+    ...(endedAtMs !== undefined && { completedAt: instant(endedAtMs) }),
+    ...(completed !== undefined &&
+      isSeen && {
+        eventCount: completed.eventCount,
+        fileSize: completed.fileSize,
+        checksum: `sha256:${completed.checksum}`,
+      }),
+    ...(isSeen ? await linkOf(record, parts) : {}),
+    ...(failed !== undefined && {
+      failureReason: failed.reason,
+      errorDetails: failed.details,
+      retriable: failed.isRetriable,
+    }),
+    deliveries: [],
+  };
+}
+
+export function receiptOf({ exportId, requestedAtMs }: ExportRecord): ExportReceipt {
+  return {
+    exportId,
+    status: 'Pending',
+    progress: { percent: 0, processedEvents: 0 },
+    requestedAt: instant(requestedAtMs),
+  };
+}
+
+function progressOf({ completed }: ExportRecord, job: Job | undefined): Export['progress'] {
+  if (completed !== undefined) {
+    const { eventCount } = completed;
+    return { percent: 100, processedEvents: eventCount, totalEvents: eventCount };
+  }
+  if (job?.progress === undefined) return { percent: 0, processedEvents: 0 };
+  const { percent, processedEvents, totalEvents } = parseJson(job.progress) as MakingProgress;
+  return { percent, processedEvents, ...(totalEvents !== undefined && { totalEvents }) };
+}
+
+/** Signed anew each time. It never outlives the file. */
+export async function linkOf(
+  record: ExportRecord,
+  { keys, clock, publicUrl }: Pick<ExportViewParts, 'keys' | 'clock' | 'publicUrl'>,
+): Promise<Pick<Export, 'downloadUrl' | 'expiresAt'>> {
+  const nowMs = clock.now();
+  if (!isAvailable(record, nowMs)) return {};
+  const { tenantId, exportId, completed } = record;
+  const { runId, expiresAtMs } = completed!;
+  const expires = Math.floor(Math.min(expiresAtMs, nowMs + LIMITS.downloadLinkLifetimeMs) / 1000);
+  const signature = signLink({ tenantId, exportId, runId, expires }, await keys.open(record));
+  const query = new URLSearchParams({ tenant: tenantId, expires: String(expires), signature });
+  return {
+    downloadUrl: `${publicUrl()}/api/v1/exports/${exportId}/download?${query.toString()}`,
+    expiresAt: instant(expires * 1000),
+  };
+}

@@ -1,0 +1,167 @@
+// The job of an export: it makes the file and puts the result into the record, with a notice that has the checksum in its commitment.
+// One that is deleted meanwhile stops within a second. One that fails is a dead letter as well: to reprocess it is to retry it.
+
+import { type ExportId, LIMITS } from '@tallystick/contract';
+import { ClosedBox } from '../keys/secret-box.ts';
+import type { ChangeRecords } from '../records/change.ts';
+import type { Job, JobOutcome } from '../work/jobs.ts';
+import type { Holding, KindOfWork } from '../work/workers.ts';
+import { putExport } from './export-changes.ts';
+import type { ExportKeys } from './export-keys.ts';
+import { type ExportRecord, type Failure, retried } from './export.ts';
+import type { Exports } from './exports.ts';
+import { ExportFailure, type MadeFile, makeExport, type MakingParts } from './making.ts';
+
+export interface ExportWorkParts extends MakingParts {
+  readonly clock: MakingParts['clock'];
+  readonly exports: Pick<Exports, 'find'>;
+  readonly keys: Pick<ExportKeys, 'open'>;
+  readonly change: ChangeRecords;
+  readonly uuid: () => string;
+  /** How it has ended. */
+  readonly onEnd: (record: ExportRecord) => Promise<void>;
+}
+
+export const EXPORT_WORK = 'Export';
+
+/** It is not wanted any more. */
+class Unwanted extends Error {}
+
+const ATTEMPTS_MAX = 5;
+const LOOK_EVERY_NS = 500e6;
+
+export function exportWork(parts: ExportWorkParts): KindOfWork {
+  return {
+    kind: EXPORT_WORK,
+    atOnce: 2,
+    perLane: 1,
+    limits: () => ({ perTenant: LIMITS.exportsRunningMax }),
+    attemptsMax: ATTEMPTS_MAX,
+    handle: (job, holding) => handle(job, holding, parts),
+  };
+}
+
+async function handle(job: Job, holding: Holding, parts: ExportWorkParts): Promise<JobOutcome> {
+  const exportId = job.lane;
+  const found = await parts.exports.find(job.tenant, exportId);
+  const isOfJob = found?.jobId === job.jobId;
+  // To reprocess the dead letter is to retry the export.
+  const record = isOfJob && found.state === 'Failed' && job.isLetter ? await revived(found, parts) : found;
+  if (record?.state !== 'Pending' || !isOfJob) return endedBefore(record, isOfJob, exportId, parts);
+  const startedAtMs = job.startedAtMs ?? parts.clock.now();
+  try {
+    const made = await make(record, holding, parts);
+    await end({ ...record, state: 'Completed', completed: completedOf(made, startedAtMs, parts) }, parts);
+    return { status: 'Done' };
+  } catch (error) {
+    if (error instanceof Unwanted) {
+      await parts.files.clean(exportId);
+      return { status: 'Done' };
+    }
+    const failure = holding.signal.aborted ? undefined : failureOf(error, job, startedAtMs, parts);
+    if (failure === undefined) throw error;
+    const told = { tenant: job.tenant, exportId, reason: failure.reason, cause: String(error) };
+    parts.telemetry.warn('an export has failed', told);
+    await parts.files.clean(exportId);
+    await end({ ...record, state: 'Failed', failed: failure }, parts);
+    return outcomeOf(failure);
+  }
+}
+
+/** A crash came between the end of the export and that of its job; or it was deleted, or retried by another job. */
+async function endedBefore(
+  record: ExportRecord | undefined,
+  isOfJob: boolean,
+  exportId: ExportId,
+  { files, onEnd }: ExportWorkParts,
+): Promise<JobOutcome> {
+  if (!isOfJob || record === undefined || record.state === 'Deleted') {
+    if (record?.state === 'Deleted') await files.clean(exportId);
+    return { status: 'Done' };
+  }
+  await onEnd(record);
+  return record.failed === undefined ? { status: 'Done' } : outcomeOf(record.failed);
+}
+
+function outcomeOf({ isRetriable, reason, details }: Failure): JobOutcome {
+  return isRetriable ? { status: 'Dead', reason: `${reason}: ${details}` } : { status: 'Done' };
+}
+
+async function revived(record: ExportRecord, parts: ExportWorkParts): Promise<ExportRecord> {
+  const tenant = await parts.tenants.find(record.tenantId);
+  if (tenant === undefined) throw new Error(`there is no tenant ${record.tenantId}`);
+  const next = { ...retried(record, tenant, parts.nextId()), version: record.version + 1 };
+  const told = { requestId: parts.nextId(), correlationId: parts.uuid() };
+  if (await putExport({ record: next, act: 'Retried', ...told }, parts.change)) return next;
+  throw new Error(`the export ${record.exportId} is being changed`);
+}
+
+async function make(
+  record: ExportRecord,
+  { signal, progress }: Holding,
+  parts: ExportWorkParts,
+): Promise<MadeFile> {
+  const { tenantId, exportId, version } = record;
+  let lookedNs = parts.clock.monotonicNs();
+  return makeExport(
+    record,
+    {
+      key: await parts.keys.open(record),
+      signal,
+      async onProgress(seen) {
+        progress(JSON.stringify(seen));
+        if (parts.clock.monotonicNs() - lookedNs < LOOK_EVERY_NS) return;
+        lookedNs = parts.clock.monotonicNs();
+        if ((await parts.exports.find(tenantId, exportId))?.version !== version) throw new Unwanted();
+      },
+    },
+    parts,
+  );
+}
+
+function completedOf(
+  { runId, eventCount, fileSize, checksum }: MadeFile,
+  startedAtMs: number,
+  { clock }: ExportWorkParts,
+): ExportRecord['completed'] {
+  const atMs = clock.now();
+  const expiresAtMs = atMs + LIMITS.exportFileLifetimeMs;
+  return { startedAtMs, atMs, eventCount, fileSize, checksum, runId, expiresAtMs };
+}
+
+async function end(record: ExportRecord, parts: ExportWorkParts): Promise<void> {
+  const { nextId, uuid, change, files, onEnd } = parts;
+  const next = { ...record, version: record.version + 1 };
+  const act = record.state === 'Completed' ? 'Completed' : 'Failed';
+  const told = { requestId: nextId(), correlationId: uuid() };
+  if (!(await putExport({ record: next, act, ...told }, change))) throw new Unwanted();
+  if (next.completed !== undefined) await files.clean(next.exportId, next.completed.runId);
+  await onEnd(next);
+}
+
+const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
+/** Undefined: it is tried again. */
+function failureOf(
+  error: unknown,
+  { attempts }: Job,
+  startedAtMs: number,
+  { clock }: ExportWorkParts,
+): Failure | undefined {
+  const made = (reason: Failure['reason'], details: string, isRetriable: boolean): Failure => ({
+    startedAtMs,
+    atMs: clock.now(),
+    reason,
+    details,
+    isRetriable,
+  });
+  if (error instanceof ExportFailure) return made(error.reason, error.message, error.isRetriable);
+  if (error instanceof ClosedBox)
+    return made('Internal', 'The key of its file does not open with the keyring.', false);
+  if (attempts < ATTEMPTS_MAX) return undefined;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (FULL.includes(code)) return made('StorageFull', 'The disk with the files of exports is full.', true);
+  if (typeof code === 'string' && /^E[A-Z]+$/.test(code))
+    return made('StorageError', `The file could not be written: ${code}.`, true);
+  return made('Internal', 'It failed several times; the diagnostics of the service say why.', true);
+}

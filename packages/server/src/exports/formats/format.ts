@@ -1,0 +1,24 @@
+// How events become the text of a file. Each event is written by itself, so a file is made piece by piece, and its bytes depend on
+// the events alone.
+
+import type { AuditEvent, ExportFormat } from '@tallystick/contract';
+import { CSV } from './csv.ts';
+import { JSON_ARRAY, JSON_LINES } from './json.ts';
+import { XML } from './xml.ts';
+
+export interface Format {
+  readonly extension: string;
+  readonly mediaType: string;
+  /** What the file begins with, stands between two events, and ends with. */
+  readonly begin: string;
+  readonly between: string;
+  readonly end: string;
+  readonly write: (event: AuditEvent) => string;
+}
+
+export const FORMATS: Readonly<Record<ExportFormat, Format>> = {
+  JSON: JSON_ARRAY,
+  NDJSON: JSON_LINES,
+  CSV,
+  XML,
+};

@@ -1,0 +1,277 @@
+// Makes the file of an export: what its reader sees of the tenant's log, as it was when the export was asked for. One piece is made
+// while the one before it is written.
+
+import { CLASSIFICATIONS, type ExportCriteria, type ExportFailureReason, LIMITS } from '@tallystick/contract';
+import type { Tenants } from '../access/tenants.ts';
+import type { Call } from '../call.ts';
+import { reportAltered } from '../events/altered.ts';
+import type { EventIndex, OrderStep, Question, SortKey } from '../events/event-index.ts';
+import { readQuery, readTimeRange } from '../events/question.ts';
+import type { Published } from '../events/show.ts';
+import { keepersOf } from '../holds/hold-judge.ts';
+import type { Holds } from '../holds/holds.ts';
+import type { Policies } from '../policies/policies.ts';
+import { sightOf } from '../policies/sight.ts';
+import { readKinds } from '../query/filters.ts';
+import { wait } from '../runtime/clock.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import type { LogReader } from '../streams/log.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { ExportFile, type FileParts, type FinishedFile } from './export-file.ts';
+import { ALTERED_FILE, type Checkpoint, type NextPlace } from './export-files.ts';
+import { type ExportRecord, readerOf } from './export.ts';
+import type { Before, Piece, Shaping, ShapingPlan } from './shaping.ts';
+
+export interface MakingParts extends FileParts {
+  readonly clock: FileParts['clock'] & Parameters<typeof wait>[0];
+  readonly shaping: Shaping;
+  readonly log: LogReader;
+  readonly index: EventIndex;
+  readonly tenants: Pick<Tenants, 'find'>;
+  readonly policies: Pick<Policies, 'version'>;
+  readonly holds: Pick<Holds, 'find'>;
+  readonly publishedOf: (call: Pick<Call, 'tenant'>, index: number) => Promise<Published>;
+  readonly telemetry: Pick<Telemetry, 'altered' | 'error' | 'warn'>;
+  readonly nextId: () => string;
+}
+
+export interface Making {
+  readonly key: Uint8Array;
+  readonly signal: AbortSignal;
+  /** Called after each piece. Throws where the export is not wanted any more. */
+  readonly onProgress: (progress: MakingProgress) => Promise<void>;
+}
+
+export interface MakingProgress {
+  readonly processedEvents: number;
+  readonly totalEvents: number | undefined;
+  readonly percent: number;
+}
+
+export interface MadeFile extends FinishedFile {
+  readonly eventCount: number;
+  readonly runId: string;
+}
+
+/** It cannot be made, or not now. */
+export class ExportFailure extends Error {
+  readonly reason: ExportFailureReason;
+  readonly isRetriable: boolean;
+
+  constructor(reason: ExportFailureReason, details: string, isRetriable: boolean) {
+    super(details);
+    this.reason = reason;
+    this.isRetriable = isRetriable;
+  }
+}
+
+const GONE: readonly unknown[] = ['ENOENT', ALTERED_FILE];
+const COVERED_MS_MAX = 60_000;
+const COVERED_EVERY_MS = 50;
+const FOUND_AT_ONCE = 500;
+
+export async function makeExport(
+  record: ExportRecord,
+  making: Making,
+  parts: MakingParts,
+): Promise<MadeFile> {
+  const { exportId, jobId, format, compression, criteria } = record;
+  const plan = await planOf(record, making.signal, parts);
+  const found = isWholeLog(criteria) ? undefined : await questionOf(record, parts);
+  const runId = parts.nextId();
+  const facts = { exportId, jobId, runId, key: making.key, format, compression };
+  const checkpoint = await parts.files.checkpoint(exportId, jobId);
+  const begun = await fileOf(facts, checkpoint, parts);
+  await using file = begun.file;
+  const pieces = found === undefined ? piecesOfLog(plan, parts) : piecesFound(plan, found, parts);
+  const start = begun.next ?? (found === undefined ? { index: 0 } : undefined);
+  for await (const { piece, next, progress } of pieces(start, file.before)) {
+    making.signal.throwIfAborted();
+    requireThere(piece, record, parts);
+    await file.add(piece);
+    await file.saveSometimes(next);
+    await making.onProgress({ processedEvents: file.before.events, ...progress });
+  }
+  const eventCount = file.before.events;
+  return { ...(await file.finish()), eventCount, runId };
+}
+
+type Facts = Parameters<typeof ExportFile.begin>[0];
+
+async function fileOf(
+  facts: Facts,
+  checkpoint: Checkpoint | undefined,
+  parts: MakingParts,
+): Promise<{ readonly file: ExportFile; readonly next: NextPlace | undefined }> {
+  if (checkpoint !== undefined) {
+    try {
+      return { file: await ExportFile.resume(facts, checkpoint, parts), next: checkpoint.next };
+    } catch (error) {
+      const isGone = error instanceof Error && 'code' in error && GONE.includes(error.code);
+      if (!isGone) throw error;
+      const { exportId } = facts;
+      parts.telemetry.warn('an export begins anew: its file is not as it was left', {
+        exportId,
+        cause: error.message,
+      });
+    }
+  }
+  return { file: await ExportFile.begin(facts, parts), next: undefined };
+}
+
+/** Nothing but the order of the log, and what is looked at event by event. */
+function isWholeLog({ query, filters = {}, sort = [] }: ExportCriteria): boolean {
+  const { kinds: _, ...others } = filters;
+  return query === undefined && sort.length === 0 && Object.keys(others).length === 0;
+}
+
+async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingParts): Promise<ShapingPlan> {
+  const { tenantId: tenant, snapshot, criteria, format, compression } = record;
+  const notice = await parts.log.forTenant(tenant).event(snapshot.noticeId, CLASSIFICATIONS);
+  if (notice === undefined) throw new Error(`there is no notice ${snapshot.noticeId} of ${tenant}`);
+  const endIndex = notice.index;
+  const { tenantRecord, call } = await seenBy(record, parts);
+  return {
+    tenant,
+    format,
+    isPacked: compression !== 'None',
+    sight: sightOf(call).index,
+    keepers: keepersOf(tenantRecord.holds, tenantRecord.policies),
+    logStarts: await logsCovered(tenant, endIndex, signal, parts),
+    endIndex,
+    kinds: readKinds(readQuery(criteria.query), criteria.filters?.kinds).kinds ?? ['Event'],
+    conditions: criteria.conditions,
+  };
+}
+
+/** The tenant with the holds and policies that it had when the export was asked for, and its reader. */
+async function seenBy(record: ExportRecord, { tenants, policies, holds }: MakingParts) {
+  const { tenantId: tenant, snapshot } = record;
+  const current = await tenants.find(tenant);
+  if (current === undefined || current.isAltered === true)
+    throw new ExportFailure('PermissionLost', 'The tenant is not there, or its records were altered.', false);
+  const then = {
+    policies: await Promise.all(
+      snapshot.policies.map(({ policyId, version }) => policies.version(tenant, policyId, version)),
+    ),
+    holds: await Promise.all(snapshot.holdIds.map((holdId) => holds.find(tenant, holdId))),
+  };
+  const tenantRecord = { ...current, policies: allOf(then.policies), holds: allOf(then.holds) };
+  return { tenantRecord, call: { caller: readerOf(record), tenantRecord } };
+}
+
+/** To go on without one would show what it withholds. */
+function allOf<T>(records: readonly (T | undefined)[]): readonly T[] {
+  const there = records.filter((each) => each !== undefined);
+  if (there.length === records.length) return there;
+  throw new Error('a policy or a hold of the snapshot is not there any more');
+}
+
+/** Where each log of the tenant begins, the newest first, once a checkpoint covers all that is exported. */
+async function logsCovered(
+  tenant: string,
+  endIndex: number,
+  signal: AbortSignal,
+  { publishedOf, clock }: MakingParts,
+): Promise<number[]> {
+  // The notice itself is there, so that there is a log.
+  for (let waitedMs = 0; ; waitedMs += COVERED_EVERY_MS) {
+    const newest = await publishedOf({ tenant }, endIndex);
+    if (newest.endIndex >= endIndex) {
+      const starts = [newest.firstIndex];
+      while (starts.at(-1)! > 0) starts.push((await publishedOf({ tenant }, starts.at(-1)! - 1)).firstIndex);
+      return starts;
+    }
+    if (waitedMs >= COVERED_MS_MAX) throw new Error('no checkpoint covers what is to be exported');
+    await wait(clock, COVERED_EVERY_MS, signal);
+    signal.throwIfAborted();
+  }
+}
+
+interface NextPiece {
+  readonly piece: Piece;
+  readonly next: NextPlace;
+  readonly progress: Omit<MakingProgress, 'processedEvents'>;
+}
+
+type Pieces = (start: NextPlace | undefined, before: Before) => AsyncGenerator<NextPiece, void, undefined>;
+
+function piecesOfLog(plan: ShapingPlan, { shaping }: MakingParts): Pieces {
+  const { endIndex } = plan;
+  return async function* (start, before) {
+    let behind = before;
+    const from = start !== undefined && 'index' in start ? start.index : 0;
+    const shape = (index: number) => inAdvance(shaping.shape(plan, { of: 'Log', from: index }, behind));
+    let asked = from < endIndex ? shape(from) : undefined;
+    while (asked !== undefined) {
+      const piece: Piece = await asked;
+      behind = { events: behind.events + piece.events, packed: piece.packed };
+      asked = piece.next < endIndex ? shape(piece.next) : undefined;
+      const percent = Math.floor((100 * piece.next) / endIndex);
+      yield { piece, next: { index: piece.next }, progress: { totalEvents: undefined, percent } };
+    }
+  };
+}
+
+/** Nobody may wait for it any more when it fails. */
+function inAdvance<T>(asked: Promise<T>): Promise<T> {
+  asked.catch(() => {});
+  return asked;
+}
+
+function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: MakingParts): Pieces {
+  const find = (beyond: SortKey | undefined) =>
+    inAdvance(
+      index.forTenant(plan.tenant).find({ ...question, beyond, rowsMax: FOUND_AT_ONCE }, new Deadline()),
+    );
+  return async function* (start, before) {
+    let behind = before;
+    let asked = find(start !== undefined && 'beyond' in start ? start.beyond : undefined);
+    for (;;) {
+      const found = await asked;
+      const last = found.events.at(-1)?.place;
+      if (last === undefined) return;
+      asked = find(last);
+      const events = found.events.map(({ stored }) => stored).filter((each) => each.index < plan.endIndex);
+      const piece = await shaping.shape(plan, { of: 'Found', events }, behind);
+      behind = { events: behind.events + piece.events, packed: piece.packed };
+      // What came meanwhile is counted, too, and does not belong to it.
+      const isCounted = found.total <= LIMITS.listExactTotalMax;
+      const percent = Math.min(99, Math.floor((100 * behind.events) / Math.max(1, found.total)));
+      const progress = { totalEvents: isCounted ? found.total : undefined, percent };
+      yield { piece, next: { beyond: last }, progress };
+    }
+  };
+}
+
+type Asked = Omit<Question, 'beyond' | 'rowsMax'>;
+
+async function questionOf(record: ExportRecord, parts: MakingParts): Promise<Asked> {
+  const { query: text, filters = {}, sort = [] } = record.criteria;
+  const { call } = await seenBy(record, parts);
+  const query = readQuery(text);
+  const { timeRange = {}, kinds, ...others } = filters;
+  return {
+    query,
+    filters: { ...others, ...readKinds(query, kinds), ...readTimeRange(timeRange) },
+    sight: sightOf(call).index,
+    // By nothing: in the order of the log.
+    order: sort.map(({ field, order }) => ({ field, isDescending: order === 'desc' }) as OrderStep),
+    direction: 'Next',
+    aggregations: [],
+    isScored: false,
+  };
+}
+
+function requireThere({ altered, purged }: Piece, record: ExportRecord, { telemetry }: MakingParts): void {
+  const [first, ...others] = altered;
+  const { tenantId: tenant, exportId } = record;
+  if (first !== undefined)
+    reportAltered({ tenant, correlation: { requestId: exportId } }, [first, ...others], telemetry);
+  if (purged === undefined) return;
+  throw new ExportFailure(
+    'RetentionPurged',
+    `The content of event ${purged + 1} was removed since the export was asked for. A retry exports what is there now.`,
+    true,
+  );
+}
