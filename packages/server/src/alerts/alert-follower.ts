@@ -3,10 +3,11 @@
 
 import { createHmac } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
-import { decodeEntry, EvidenceError, isNotice } from '@tallystick/evidence';
+import { EvidenceError, isNotice } from '@tallystick/evidence';
 import type { Tenants } from '../access/tenants.ts';
 import { readFacts } from '../events/show.ts';
 import { storedFacts } from '../events/facts.ts';
+import { entryOf } from '../followers/entry-of.ts';
 import type { FollowStep, FollowStore, LogBehind } from '../followers/follow-store.ts';
 import type { FollowerWork, SetAside } from '../followers/follower-work.ts';
 import { logTurns, nextPortion } from '../followers/log-turns.ts';
@@ -118,7 +119,8 @@ export class AlertFollower implements FollowerWork {
     if (matches.length === 0) return step;
     const keys = windowKeysOf(matches);
     const windows = keys.length === 0 ? [] : await violations.forTenant(tenant).windows(keys);
-    const untilMs = decodeEntry(taken.at(-1)!.entry).receivedAtMs;
+    // Something matched, so one of them can be read.
+    const untilMs = taken.map(entryOf).findLast((entry) => 'receivedAtMs' in entry)!.receivedAtMs;
     const raised = raiseAlerts(matches, windows, untilMs, { nextId, nowMs: clock.now() });
     const alerts = { ...raised, violations: await values.seal(tenant, raised.violations) };
     const holding = alerts.violations.filter(({ groupKey }) => groupKey !== undefined);
@@ -150,17 +152,19 @@ function keyed(match: AlertMatch, key: Uint8Array): AlertMatch {
 /** An event without readable content matches nothing: it is purged, or verification reports it. */
 function matchesOf(
   tenant: TenantId,
-  { entry: bytes, index, content, classification }: StoredEvent,
+  stored: StoredEvent,
   policies: AlertPolicies,
   setAside: SetAside[],
 ): AlertMatch[] {
-  const entry = decodeEntry(bytes);
-  if (isNotice(entry.kind) || content === undefined || !('texts' in content)) return [];
-  const { eventId, receivedAtMs } = entry;
+  const { index, content, classification } = stored;
   const unread = (reason: string) => {
     setAside.push({ tenantId: tenant, sequence: index + 1, reason });
     return [];
   };
+  const entry = entryOf(stored);
+  if ('fault' in entry) return unread(entry.fault);
+  if (isNotice(entry.kind) || content === undefined || !('texts' in content)) return [];
+  const { eventId, receivedAtMs } = entry;
   const read = readFacts(content.texts, classification);
   if ('fault' in read) return unread(read.fault);
   try {

@@ -1,9 +1,9 @@
 // The deliveries that violations cause: stored in one commit with them.
 
 import type { TenantId } from '@tallystick/contract';
-import { decodeEntry } from '@tallystick/evidence';
 import type { Tenants } from '../access/tenants.ts';
 import type { NewViolation } from '../alerts/violations.ts';
+import { entryOf } from '../followers/entry-of.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import type { NewJob } from '../work/jobs.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
@@ -27,7 +27,12 @@ export async function alertJobs(
   const tenantRecord = await tenants.find(tenant);
   if (all.size === 0 || tenantRecord === undefined) return [];
   const subscribers = new Subscribers(all.values(), tenantRecord);
-  const byId = new Map(events.map((event) => [decodeEntry(event.entry).eventId, event]));
+  const byId = new Map(
+    events.flatMap((event) => {
+      const entry = entryOf(event);
+      return 'eventId' in entry ? [[entry.eventId, event] as const] : [];
+    }),
+  );
   const owed = violations.flatMap((violation) => {
     const event = byId.get(violation.eventId);
     return event === undefined ? [] : owedForViolation(violation, event, subscribers);

@@ -5,7 +5,7 @@
 import { CLASSIFICATIONS, type EventId, type TenantId } from '@tallystick/contract';
 import type { Tenants } from '../access/tenants.ts';
 import type { FollowStep, FollowStore, LogBehind } from '../followers/follow-store.ts';
-import type { FollowerWork } from '../followers/follower-work.ts';
+import type { FollowerWork, SetAside } from '../followers/follower-work.ts';
 import { logTurns, nextPortion } from '../followers/log-turns.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { pausesBy } from '../runtime/pause.ts';
@@ -46,7 +46,7 @@ export class Notifier implements FollowerWork {
       from: 'Beginning',
       having: SUBSCRIPTION_KIND,
       follows: parts.follows,
-      stepsOf: (behind) => this.#stepsOf(behind),
+      stepsOf: (behind, setAside) => this.#stepsOf(behind, setAside),
     });
     this.turn = async () => {
       const done = await turn();
@@ -56,12 +56,12 @@ export class Notifier implements FollowerWork {
   }
 
   /** A log that cannot be read holds up no other; where none can, the next turn waits. */
-  async #stepsOf(behind: readonly LogBehind[]): Promise<FollowStep[]> {
+  async #stepsOf(behind: readonly LogBehind[], setAside: SetAside[]): Promise<FollowStep[]> {
     const steps: FollowStep[] = [];
     let failure: unknown;
     for (const log of behind) {
       try {
-        steps.push(await this.#stepOf(log));
+        steps.push(await this.#stepOf(log, setAside));
       } catch (error) {
         failure = error;
         this.#parts.telemetry.error('deliveries of a tenant are not queued', error, { tenant: log.tenant });
@@ -71,26 +71,29 @@ export class Notifier implements FollowerWork {
     return steps;
   }
 
-  async #stepOf(log: LogBehind): Promise<FollowStep> {
+  async #stepOf(log: LogBehind, setAside: SetAside[]): Promise<FollowStep> {
     const { tenant, nextIndex, endIndex } = log;
     const compiled = await this.#compiledOf(tenant);
     const first = Math.min(...(compiled?.firstIndexes.values() ?? []));
     if (compiled === undefined || first > nextIndex)
       return { tenant, nextIndex, endIndex: Math.min(endIndex, Math.max(first, nextIndex + 1)) };
     const owed: Owed[] = [];
-    let taken = 0;
+    const portion = await nextPortion(this.#parts.log, log);
+    // Entries that somebody has taken out of the store are passed by.
+    let next = portion.length === 0 ? endIndex : nextIndex;
     const pause = pausesBy(this.#parts.clock);
-    for (const stored of await nextPortion(this.#parts.log, log)) {
+    for (const stored of portion) {
       const { index } = stored;
       const isSince = ({ subscription: { subscriptionId } }: Owed) =>
         index >= compiled.firstIndexes.get(subscriptionId)!;
-      owed.push(...owedFor(stored, compiled.subscribers).filter(isSince));
-      taken++;
+      const onAltered = (reason: string) => setAside.push({ tenantId: tenant, sequence: index + 1, reason });
+      owed.push(...owedFor(stored, compiled.subscribers, onAltered).filter(isSince));
+      next = index + 1;
       if (owed.length >= JOBS_MAX) break;
       await pause();
     }
     const jobs = await jobsFor(tenant, owed, this.#parts);
-    return { tenant, nextIndex, endIndex: nextIndex + taken, jobs };
+    return { tenant, nextIndex, endIndex: next, jobs };
   }
 
   /** Undefined: nobody is to be told anything. Read after `behind`, so it knows of every subscription whose notice is in those entries. */

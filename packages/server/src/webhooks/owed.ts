@@ -1,8 +1,9 @@
 // Which subscriptions are owed a delivery for something that happened, and the jobs that pay it.
 
 import type { TenantId, WebhookType } from '@tallystick/contract';
-import { decodeEntry, KINDS, parseJson } from '@tallystick/evidence';
+import { KINDS, parseJson } from '@tallystick/evidence';
 import type { NewViolation } from '../alerts/violations.ts';
+import { entryOf } from '../followers/entry-of.ts';
 import { instant } from '../runtime/clock.ts';
 import type { StoredEvent } from '../streams/log.ts';
 import type { NewJob } from '../work/jobs.ts';
@@ -49,10 +50,18 @@ export function jobOf(
   return deliveryJob(tenant, subscription, task, { jobId, index });
 }
 
-/** For an entry of the log. */
-export function owedFor(stored: StoredEvent, subscribers: Subscribers): Owed[] {
+/** For an entry of the log. For one that was altered nothing is owed: nobody would be shown it. */
+export function owedFor(
+  stored: StoredEvent,
+  subscribers: Subscribers,
+  onAltered: (fault: string) => void = () => {},
+): Owed[] {
   const { index } = stored;
-  const entry = decodeEntry(stored.entry);
+  const entry = entryOf(stored);
+  if ('fault' in entry) {
+    onAltered(entry.fault);
+    return [];
+  }
   if (entry.kind === KINDS.event) {
     const told = { webhookType: 'event.notification', source: { of: 'Event', index }, index } as const;
     return subscribers

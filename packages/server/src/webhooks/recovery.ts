@@ -2,10 +2,11 @@
 // already, or was acknowledged, is left as it is; dead letters begin again. A job, since a log may be long.
 
 import { type BackgroundOperation, CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
-import { decodeEntry, parseJson } from '@tallystick/evidence';
+import { parseJson } from '@tallystick/evidence';
 import type { Tenants } from '../access/tenants.ts';
 import type { StoredViolation, ViolationStore } from '../alerts/violations.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { entryOf } from '../followers/entry-of.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader } from '../streams/log.ts';
 import { type Requested, shownOperation } from '../work/background-operation.ts';
@@ -115,7 +116,10 @@ class Recovering {
       const way = { bytesMax: PORTION_BYTES };
       const portion = await this.#parts.log.forTenant(tenant).events(from, endIndex, PORTION, way);
       if (portion.length === 0) break;
-      const since = portion.filter(({ entry }) => decodeEntry(entry).receivedAtMs >= this.#sinceMs);
+      const since = portion.filter((stored) => {
+        const entry = entryOf(stored);
+        return 'receivedAtMs' in entry && entry.receivedAtMs >= this.#sinceMs;
+      });
       const jobs: NewJob[] = [];
       for (const stored of since) {
         jobs.push(
@@ -149,7 +153,9 @@ class Recovering {
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       const [stored] = await this.#parts.log.forTenant(tenant).events(middle, middle + 1, 1);
-      if (stored === undefined || decodeEntry(stored.entry).receivedAtMs >= fromMs) high = middle;
+      const entry = stored === undefined ? undefined : entryOf(stored);
+      // One that was altered tells no time: those before it are looked at, too.
+      if (entry === undefined || 'fault' in entry || entry.receivedAtMs >= fromMs) high = middle;
       else low = middle + 1;
     }
     return low;
