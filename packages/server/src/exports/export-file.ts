@@ -31,7 +31,7 @@ export interface FinishedFile {
 }
 
 /** A crash costs so much work at most. */
-const SAVED_EVERY_NS = 2e9;
+const SAVED_EVERY_NS = 500e6;
 
 export class ExportFile implements AsyncDisposable {
   readonly #facts: FileFacts;
