@@ -160,8 +160,8 @@ class ExportRequests {
       };
       return { record, act: 'Deleted', answer: undefined };
     });
-    // Its key is gone from the record; files that stay, since the disk is not here, are swept away.
-    await files.clean(exportId);
+    // Its key is gone from the record. What cannot be removed now is swept away later.
+    await files.clean(exportId).catch(() => {});
     await work.forTenant(call.tenant!).removeLane({ kind: EXPORT_WORK, lane: exportId });
   }
 

@@ -28,6 +28,8 @@ export const EXPORT_WORK = 'Export';
 class Unwanted extends Error {}
 
 const ATTEMPTS_MAX = 5;
+/** A full disk seldom has room a moment later. */
+const DISK_ATTEMPTS_MAX = 3;
 const LOOK_EVERY_NS = 500e6;
 
 export function exportWork(parts: ExportWorkParts): KindOfWork {
@@ -55,14 +57,14 @@ async function handle(job: Job, holding: Holding, parts: ExportWorkParts): Promi
     return { status: 'Done' };
   } catch (error) {
     if (error instanceof Unwanted) {
-      await parts.files.clean(exportId);
+      await cleanUp(exportId, parts);
       return { status: 'Done' };
     }
     const failure = holding.signal.aborted ? undefined : failureOf(error, job, startedAtMs, parts);
     if (failure === undefined) throw error;
     const told = { tenant: job.tenant, exportId, reason: failure.reason, cause: String(error) };
     parts.telemetry.warn('an export has failed', told);
-    await parts.files.clean(exportId);
+    await cleanUp(exportId, parts);
     await end({ ...record, state: 'Failed', failed: failure }, parts);
     return outcomeOf(failure);
   }
@@ -73,13 +75,13 @@ async function endedBefore(
   record: ExportRecord | undefined,
   isOfJob: boolean,
   exportId: ExportId,
-  { files, onEnd }: ExportWorkParts,
+  parts: ExportWorkParts,
 ): Promise<JobOutcome> {
   if (!isOfJob || record === undefined || record.state === 'Deleted') {
-    if (record?.state === 'Deleted') await files.clean(exportId);
+    if (record?.state === 'Deleted') await cleanUp(exportId, parts);
     return { status: 'Done' };
   }
-  await onEnd(record);
+  await parts.onEnd(record);
   return record.failed === undefined ? { status: 'Done' } : outcomeOf(record.failed);
 }
 
@@ -130,13 +132,26 @@ function completedOf(
 }
 
 async function end(record: ExportRecord, parts: ExportWorkParts): Promise<void> {
-  const { nextId, uuid, change, files, onEnd } = parts;
+  const { nextId, uuid, change, onEnd } = parts;
   const next = { ...record, version: record.version + 1 };
   const act = record.state === 'Completed' ? 'Completed' : 'Failed';
   const told = { requestId: nextId(), correlationId: uuid() };
   if (!(await putExport({ record: next, act, ...told }, change))) throw new Unwanted();
-  if (next.completed !== undefined) await files.clean(next.exportId, next.completed.runId);
+  if (next.completed !== undefined) await cleanUp(next.exportId, parts, next.completed.runId);
   await onEnd(next);
+}
+
+/** What cannot be removed now is swept away later. */
+async function cleanUp(
+  exportId: ExportId,
+  { files, telemetry }: ExportWorkParts,
+  keptRunId?: string,
+): Promise<void> {
+  try {
+    await files.clean(exportId, keptRunId);
+  } catch (error) {
+    telemetry.warn('files of an export could not be removed', { exportId, cause: String(error) });
+  }
 }
 
 const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
@@ -158,10 +173,11 @@ function failureOf(
   if (error instanceof ExportFailure) return made(error.reason, error.message, error.isRetriable);
   if (error instanceof ClosedBox)
     return made('Internal', 'The key of its file does not open with the keyring.', false);
-  if (attempts < ATTEMPTS_MAX) return undefined;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const isOfDisk = error instanceof Error && 'syscall' in error;
+  if (attempts < (isOfDisk ? DISK_ATTEMPTS_MAX : ATTEMPTS_MAX)) return undefined;
   if (FULL.includes(code)) return made('StorageFull', 'The disk with the files of exports is full.', true);
-  if (typeof code === 'string' && /^E[A-Z]+$/.test(code))
+  if (isOfDisk && typeof code === 'string')
     return made('StorageError', `The file could not be written: ${code}.`, true);
   return made('Internal', 'It failed several times; the diagnostics of the service say why.', true);
 }
