@@ -157,7 +157,7 @@ test('one that fails says why, is a dead letter, and is made when it is retried'
     rmSync(folder, { recursive: true, force: true });
     writeFileSync(folder, 'no folder');
     const { exportId } = (await ask<ExportReceipt>('POST', '/exports')).body;
-    const failed = await ended(ask as ReturnType<typeof askerOf>, exportId);
+    const failed = await ended(ask, exportId);
     assert.deepEqual(
       [failed.status, failed.failureReason, failed.retriable, failed.downloadUrl],
       ['Failed', 'StorageError', true, undefined],
@@ -168,7 +168,7 @@ test('one that fails says why, is a dead letter, and is made when it is retried'
     await until(async () => (await letters()).length === 1);
     rmSync(folder);
     assert.equal((await ask('POST', `/exports/${exportId}/retry`)).code, '202');
-    const made = await ended(ask as ReturnType<typeof askerOf>, exportId);
+    const made = await ended(ask, exportId);
     assert.deepEqual([made.status, made.eventCount], ['Completed', 1]);
     assert.deepEqual(await letters(), []);
     assert.equal((await ask('POST', `/exports/${exportId}/retry`)).code, '409 EXPORT_NOT_RETRIABLE');
