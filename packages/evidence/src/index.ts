@@ -21,6 +21,7 @@ export {
 // Hashing
 export { type RunningHash, type Sha256, sha256, Sha256Stream } from './hash/sha256.ts';
 export { fastSha256 } from './hash/sha256-fast.ts';
+export { ResumableSha256, type Sha256State } from './hash/resumable-sha256.ts';
 export { HashPool } from './hash/hash-pool.ts';
 export { HmacSha256 } from './hash/hmac-sha256.ts';
 
@@ -91,6 +92,7 @@ export {
   proveConsistency,
   proveInclusion,
   proveRange,
+  proveRangeBefore,
   subtreeHashes,
   treeRoot,
 } from './tree/prove.ts';
@@ -180,7 +182,7 @@ export {
   verifyEventProof,
 } from './bundle/event-proof.ts';
 export { BUNDLE_FORMAT, type BundleHeader, type Deleted, type EntryLine } from './bundle/bundle-line.ts';
-export { BundleWriter } from './bundle/bundle-writer.ts';
+export { BundleWriter, formatEntryLine } from './bundle/bundle-writer.ts';
 export {
   type BundleVerdict,
   BundleVerifier,

@@ -15,10 +15,12 @@ import { type RunningHash, Sha256Stream } from '../hash/sha256.ts';
 
 export class BundleWriter {
   readonly #hash: RunningHash;
-  #entries = 0;
+  #entries: number;
 
-  constructor(hash: RunningHash = new Sha256Stream()) {
+  /** With the hash of the lines that were written before, and the number of entries among them, it goes on behind them. */
+  constructor(hash: RunningHash = new Sha256Stream(), entries = 0) {
     this.#hash = hash;
+    this.#entries = entries;
   }
 
   header(header: BundleHeader): Uint8Array {

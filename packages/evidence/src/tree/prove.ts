@@ -40,3 +40,9 @@ export function proveRange(from: number, to: number, size: number, read: HashRea
   if (!isRangeOf(range, size)) throw malformed(`tree of size ${size} has no range ${from} to ${to}`);
   return outside(range, size).map((span) => spanRoot(span, read));
 }
+
+/** The proof of the range from 0 to `to`, out of the proof that its last leaf is in the tree: what lies to the right of that. */
+export function proveRangeBefore(to: number, size: number, inclusion: readonly Uint8Array[]): Uint8Array[] {
+  const path = inclusionPath(to - 1, size);
+  return inclusion.filter((_, i) => path[i]!.side === 'right');
+}

@@ -10,11 +10,11 @@ import { openLogForReading, type SqliteLogPlace } from '../storage/sqlite/log/re
 const { of, data } = workerData as LogPlace;
 
 /** The other backend is loaded on demand: most installations have no database. */
-const log =
+const opened =
   of === 'SQLite'
     ? openLogForReading(data as SqliteLogPlace)
     : (await import('../storage/postgres/log/read-elsewhere.ts')).openLogForReading(data as PostgresLogPlace);
 
-serveCalls({ shaper: new Shaper(log) }, async () => {
-  await log[Symbol.asyncDispose]();
+serveCalls({ shaper: new Shaper(opened.log, opened.trees) }, async () => {
+  await opened[Symbol.asyncDispose]();
 });

@@ -14,7 +14,10 @@ import { createExportTold } from '../exports/export-told.ts';
 import { startFileSweeper } from '../exports/file-sweeper.ts';
 import { createSecretBoxes } from '../keys/secret-box.ts';
 import type { Cursors } from '../paging.ts';
+import type { Signing } from '../keys/signing.ts';
 import type { LateStorage } from '../storage/late-storage.ts';
+import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
+import { requireSound } from '../streams/checkpoints/provable.ts';
 import type { NewestWitnessed } from '../streams/witness/newest-witnessed.ts';
 import type { ContentParts } from '../webhooks/contents.ts';
 import type { KindOfWork } from '../work/workers.ts';
@@ -35,11 +38,13 @@ export interface ExportsParts {
   readonly storage: LateStorage;
   readonly access: Access;
   readonly newestWitnessed: NewestWitnessed;
+  readonly signing: Signing;
+  readonly checkpointer: Pick<Checkpointer, 'refusalOf'>;
   readonly onEnd: (record: ExportRecord) => Promise<void>;
 }
 
 export function exportsOn(
-  { storage, access, newestWitnessed, onEnd }: ExportsParts,
+  { storage, access, newestWitnessed, signing, checkpointer, onEnd }: ExportsParts,
   { config, clock, random, nextId, telemetry, publicUrl, hasThreads }: Surroundings,
 ): ExportsOn {
   const { log, index, tree: trees, records } = storage;
@@ -55,6 +60,9 @@ export function exportsOn(
     ...common,
     ...reading,
     publishedOf: publishing,
+    trees,
+    signing,
+    requireSound: (tenant) => requireSound(tenant, checkpointer),
     exports,
     keys,
     change,

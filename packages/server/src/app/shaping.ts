@@ -9,10 +9,11 @@ import type { LateStorage } from '../storage/late-storage.ts';
 const startThread = threadsBeside(import.meta.url);
 
 export function shapingOn(
-  storage: Pick<LateStorage, 'log' | 'logPlace'>,
+  storage: Pick<LateStorage, 'log' | 'tree' | 'logPlace'>,
   hasThreads: boolean,
 ): Shaping & AsyncDisposable {
-  if (!hasThreads) return Object.assign(new Shaper(storage.log), { [Symbol.asyncDispose]: async () => {} });
+  if (!hasThreads)
+    return Object.assign(new Shaper(storage.log, storage.tree), { [Symbol.asyncDispose]: async () => {} });
   const thread = new ThreadOnDemand(() =>
     startThread<CallMessage>('export-thread', storage.logPlace, () => thread.forget()),
   );

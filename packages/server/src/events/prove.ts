@@ -75,7 +75,7 @@ function notFound(): AuditError {
  * removed content the roots are left. Commitments stand beside hashes of their paths, so where a whole context or payload is
  * withheld, its keys included, both are shown as their root.
  */
-function shownTo(
+export function shownTo(
   { extent, withheldFields }: Visibility,
   { roots, content }: StoredEvidence,
   event: EventFacts | undefined,

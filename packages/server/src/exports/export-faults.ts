@@ -63,7 +63,5 @@ function plannedFaults(sent: unknown): ErrorDetail[] {
       issue: 'must be Download: this version sends no files',
       value: type,
     });
-  if (receivedMember(sent, 'includeProofs') === true)
-    faults.push({ field: 'includeProofs', issue: 'must be false: this version puts no proofs into exports' });
   return faults;
 }

@@ -4,12 +4,13 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { ExportCompression, ExportFormat, ExportId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
-import type { Checkpoint, ExportFiles, FileWriter, NextPlace } from './export-files.ts';
+import type { ProvenUnder } from './evidence-lines.ts';
+import type { ArchivedEntry, Checkpoint, ExportFiles, FileWriter, NextPlace } from './export-files.ts';
 import { FORMATS } from './formats/format.ts';
-import { deflated, DEFLATE_END, NOTHING_PACKED, type Packed, packedWith } from './packing/deflate.ts';
+import { deflated, DEFLATE_END } from './packing/deflate.ts';
 import { GZIP_BEGIN, gzipEnd } from './packing/gzip.ts';
-import { entryBegin, entryEnd, type ZipEntry, zipEnd } from './packing/zip.ts';
-import type { Before, Piece } from './shaping.ts';
+import { entryBegin, entryEnd, zipEnd } from './packing/zip.ts';
+import { added, type Before, behind, nothingBefore, type Piece } from './shaping.ts';
 
 export interface FileFacts {
   readonly exportId: ExportId;
@@ -18,6 +19,8 @@ export interface FileFacts {
   readonly key: Uint8Array;
   readonly format: ExportFormat;
   readonly compression: ExportCompression;
+  /** The checksum of each entry is taken, for a manifest. */
+  readonly includeProofs: boolean;
 }
 
 export interface FileParts {
@@ -39,37 +42,55 @@ export class ExportFile implements AsyncDisposable {
   readonly #writer: FileWriter;
   readonly #hash: Hash = createHash('sha256');
   #bytes = 0;
-  #before: Before = { events: 0, packed: NOTHING_PACKED };
-  readonly #entries: ZipEntry[] = [];
+  #before: Before;
+  readonly #entries: ArchivedEntry[] = [];
   #entryAt = 0;
+  #entryName: string;
+  readonly #under: ProvenUnder | undefined;
   #savedNs: number;
 
-  private constructor(facts: FileFacts, parts: FileParts, writer: FileWriter) {
+  private constructor(
+    facts: FileFacts,
+    under: ProvenUnder | undefined,
+    parts: FileParts,
+    writer: FileWriter,
+  ) {
     this.#facts = facts;
+    this.#under = under;
+    this.#before = nothingBefore(facts.includeProofs);
+    this.#entryName = dataEntry(facts);
     this.#parts = parts;
     this.#writer = writer;
     this.#savedNs = parts.clock.monotonicNs();
   }
 
-  /** A new one. */
-  static async begin(facts: FileFacts, parts: FileParts): Promise<ExportFile> {
+  /** A new one. What events are proven under is remembered with it. */
+  static async begin(
+    facts: FileFacts,
+    under: ProvenUnder | undefined,
+    parts: FileParts,
+  ): Promise<ExportFile> {
     await parts.files.clean(facts.exportId);
-    const file = new ExportFile(facts, parts, await parts.files.create(facts));
+    const file = new ExportFile(facts, under, parts, await parts.files.create(facts));
     await file.#begin();
+    if (under !== undefined) await file.save(undefined);
     return file;
   }
 
   /** It goes on from a checkpoint; throws AlteredFile where that is not there any more. */
   static async resume(facts: FileFacts, checkpoint: Checkpoint, parts: FileParts): Promise<ExportFile> {
     const { exportId, runId, key } = facts;
-    await parts.files.clean(exportId, checkpoint.runId);
-    const file = new ExportFile(facts, parts, await parts.files.create(facts));
-    const old = parts.files.readPart({ exportId, key, runId: checkpoint.runId }, checkpoint.bytes);
+    const { under, entries, entryAt, next, bytes, runId: oldRunId } = checkpoint;
+    await parts.files.clean(exportId, oldRunId);
+    const file = new ExportFile(facts, under, parts, await parts.files.create(facts));
+    const old = parts.files.readPart({ exportId, key, runId: oldRunId }, bytes);
     for await (const chunk of old) await file.#write(chunk);
-    file.#before = { events: checkpoint.events, packed: checkpoint.packed };
-    file.#entries.push(...checkpoint.entries);
-    file.#entryAt = checkpoint.entryAt;
-    await file.save(checkpoint.next);
+    const { events, packed, hash, withheld } = checkpoint;
+    file.#before = { events, packed, hash, withheld };
+    file.#entries.push(...entries);
+    file.#entryAt = entryAt;
+    if (entries.length > 0) file.#entryName = EVIDENCE_ENTRY;
+    await file.save(next);
     await parts.files.clean(exportId, runId);
     return file;
   }
@@ -78,9 +99,52 @@ export class ExportFile implements AsyncDisposable {
     return this.#before;
   }
 
-  async add({ bytes, packed, events }: Piece): Promise<void> {
-    await this.#write(bytes);
-    this.#before = { events: this.#before.events + events, packed };
+  /** Of an archive: those that are complete. */
+  get entries(): readonly ArchivedEntry[] {
+    return this.#entries;
+  }
+
+  /** Whether this entry of an archive is being written. */
+  isOf(name: string): boolean {
+    return this.#entryName === name;
+  }
+
+  get under(): ProvenUnder | undefined {
+    return this.#under;
+  }
+
+  async add(piece: Piece): Promise<void> {
+    await this.#write(piece.bytes);
+    this.#before = behind(this.#before, piece);
+  }
+
+  /** A text that is no piece: what an entry begins and ends with. */
+  async addText(raw: Uint8Array): Promise<void> {
+    const bytes = this.#facts.compression === 'None' ? raw : await deflated(raw);
+    await this.add({ bytes, ...added(this.#before, raw) });
+  }
+
+  /** The data is complete. */
+  async endData(): Promise<void> {
+    await this.addText(Buffer.from(FORMATS[this.#facts.format].end));
+    if (this.#facts.compression === 'Zip') await this.endEntry();
+  }
+
+  /** Of an archive. */
+  async beginEntry(name: string): Promise<void> {
+    this.#entryName = name;
+    this.#before = nothingBefore(this.#facts.includeProofs);
+    await this.#write(entryBegin(name));
+  }
+
+  async endEntry(): Promise<void> {
+    await this.#write(DEFLATE_END);
+    const [name, offset] = [this.#entryName, this.#entryAt];
+    const packedBytes = this.#bytes - offset - entryBegin(name).length;
+    const entry = { name, offset, packedBytes, ...this.#before, ...this.#before.packed };
+    await this.#write(entryEnd(entry));
+    this.#entries.push(entry);
+    this.#entryAt = this.#bytes;
   }
 
   /** If the last time was long ago. */
@@ -88,24 +152,20 @@ export class ExportFile implements AsyncDisposable {
     if (this.#parts.clock.monotonicNs() - this.#savedNs >= SAVED_EVERY_NS) await this.save(next);
   }
 
-  async save(next: NextPlace): Promise<void> {
+  async save(next: NextPlace | undefined): Promise<void> {
     await this.#writer.sync();
     const { exportId, jobId, runId } = this.#facts;
-    const at = { jobId, runId, bytes: this.#bytes, next, entries: this.#entries, entryAt: this.#entryAt };
-    await this.#parts.files.save(exportId, { ...this.#before, ...at });
+    const at = { jobId, runId, bytes: this.#bytes, next, under: this.#under };
+    const archive = { entries: this.#entries, entryAt: this.#entryAt };
+    await this.#parts.files.save(exportId, { ...this.#before, ...at, ...archive });
     this.#savedNs = this.#parts.clock.monotonicNs();
   }
 
   /** The whole file is durable, and complete. */
   async finish(): Promise<FinishedFile> {
-    const { format, compression, exportId, runId } = this.#facts;
-    await this.#pack(FORMATS[format].end);
-    const { packed } = this.#before;
-    if (compression === 'Gzip') await this.#write(gzipEnd(packed));
-    if (compression === 'Zip') {
-      await this.#endEntry(`events.${FORMATS[format].extension}`, packed);
-      await this.#write(zipEnd(this.#entries, this.#bytes));
-    }
+    const { compression, exportId, runId } = this.#facts;
+    if (compression === 'Gzip') await this.#write(gzipEnd(this.#before.packed));
+    if (compression === 'Zip') await this.#write(zipEnd(this.#entries, this.#bytes));
     await this.#writer.sync();
     await this.#parts.files.finish(exportId, runId);
     return { fileSize: this.#bytes, checksum: this.#hash.digest('hex') };
@@ -118,24 +178,8 @@ export class ExportFile implements AsyncDisposable {
   async #begin(): Promise<void> {
     const { format, compression } = this.#facts;
     if (compression === 'Gzip') await this.#write(GZIP_BEGIN);
-    if (compression === 'Zip') await this.#write(entryBegin(`events.${FORMATS[format].extension}`));
-    await this.#pack(FORMATS[format].begin);
-  }
-
-  async #endEntry(name: string, packed: Packed): Promise<void> {
-    await this.#write(DEFLATE_END);
-    const offset = this.#entryAt;
-    const packedBytes = this.#bytes - offset - entryBegin(name).length;
-    const entry: ZipEntry = { name, offset, packedBytes, ...packed };
-    await this.#write(entryEnd(entry));
-    this.#entries.push(entry);
-    this.#entryAt = this.#bytes;
-  }
-
-  async #pack(text: string): Promise<void> {
-    const raw = Buffer.from(text);
-    await this.#write(this.#facts.compression === 'None' ? raw : await deflated(raw));
-    this.#before = { ...this.#before, packed: packedWith(this.#before.packed, raw) };
+    if (compression === 'Zip') await this.#write(entryBegin(this.#entryName));
+    await this.addText(Buffer.from(FORMATS[format].begin));
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
@@ -144,4 +188,12 @@ export class ExportFile implements AsyncDisposable {
     this.#hash.update(bytes);
     this.#bytes += bytes.length;
   }
+}
+
+/** What an archive with proofs has beside the data. */
+export const EVIDENCE_ENTRY = 'evidence.jsonl';
+export const MANIFEST_ENTRY = 'manifest.json';
+
+export function dataEntry({ format }: Pick<FileFacts, 'format'>): string {
+  return `events.${FORMATS[format].extension}`;
 }

@@ -2,6 +2,7 @@
 
 import type { ExportId } from '@tallystick/contract';
 import type { SortKey } from '../events/event-index.ts';
+import type { ProvenUnder } from './evidence-lines.ts';
 import type { ZipEntry } from './packing/zip.ts';
 import type { Before } from './shaping.ts';
 
@@ -19,11 +20,16 @@ export interface Checkpoint extends Before {
   readonly runId: string;
   /** Of the file, as it is downloaded. */
   readonly bytes: number;
-  readonly next: NextPlace;
+  /** Undefined: at its beginning. */
+  readonly next: NextPlace | undefined;
   /** Those of an archive that are complete, and where the next one begins. */
-  readonly entries: readonly ZipEntry[];
+  readonly entries: readonly ArchivedEntry[];
   readonly entryAt: number;
+  /** The checkpoint of the log under which events are proven; undefined: they are not. */
+  readonly under: ProvenUnder | undefined;
 }
+
+export interface ArchivedEntry extends ZipEntry, Before {}
 
 /** Where it goes on: in the log, or behind an event that the index has found. */
 export type NextPlace = { readonly index: number } | { readonly beyond: SortKey };

@@ -17,12 +17,21 @@ import { wait } from '../runtime/clock.ts';
 import { Deadline } from '../runtime/deadline.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { ExportFile, type FileParts, type FinishedFile } from './export-file.ts';
+import type { ProvenUnder } from './evidence-lines.ts';
+import { EVIDENCE_ENTRY, ExportFile, type FileParts, type FinishedFile } from './export-file.ts';
 import { ALTERED_FILE, type Checkpoint, type NextPlace } from './export-files.ts';
 import { type ExportRecord, readerOf } from './export.ts';
-import type { Before, Piece, Shaping, ShapingPlan } from './shaping.ts';
+import {
+  addManifest,
+  beginEvidence,
+  endEvidence,
+  evidencePlanOf,
+  newestUnder,
+  type ProofParts,
+} from './proofs.ts';
+import { type Before, behind, type Piece, type Shaping, type ShapingPlan } from './shaping.ts';
 
-export interface MakingParts extends FileParts {
+export interface MakingParts extends FileParts, ProofParts {
   readonly clock: FileParts['clock'] & Parameters<typeof wait>[0];
   readonly shaping: Shaping;
   readonly log: LogReader;
@@ -75,25 +84,72 @@ export async function makeExport(
   making: Making,
   parts: MakingParts,
 ): Promise<MadeFile> {
-  const { exportId, jobId, format, compression, criteria } = record;
+  const { exportId, jobId, format, compression, includeProofs } = record;
   const plan = await planOf(record, making.signal, parts);
-  const found = isWholeLog(criteria) ? undefined : await questionOf(record, parts);
   const runId = parts.nextId();
-  const facts = { exportId, jobId, runId, key: making.key, format, compression };
+  const facts = { exportId, jobId, runId, key: making.key, format, compression, includeProofs };
   const checkpoint = await parts.files.checkpoint(exportId, jobId);
-  const begun = await fileOf(facts, checkpoint, parts);
+  const begun = await fileOf(facts, checkpoint, plan, parts);
   await using file = begun.file;
+  const adding = { record, making, parts, file };
+  if (file.entries.length === 0) {
+    await addPieces(plan, begun.next, adding);
+    await file.endData();
+  }
+  const eventCount = file.entries[0]?.events ?? file.before.events;
+  if (file.under !== undefined) await addProofs(plan, file.under, begun, adding);
+  return { ...(await file.finish()), eventCount, runId };
+}
+
+interface Adding {
+  readonly record: ExportRecord;
+  readonly making: Making;
+  readonly parts: MakingParts;
+  readonly file: ExportFile;
+}
+
+async function addPieces(
+  plan: ShapingPlan,
+  next: NextPlace | undefined,
+  { record, making, parts, file }: Adding,
+): Promise<void> {
+  const found = isWholeLog(record.criteria) ? undefined : await questionOf(record, plan, parts);
   const pieces = found === undefined ? piecesOfLog(plan, parts) : piecesFound(plan, found, parts);
-  const start = begun.next ?? (found === undefined ? { index: 0 } : undefined);
-  for await (const { piece, next, progress } of pieces(start, file.before)) {
+  const start = next ?? (found === undefined ? { index: 0 } : undefined);
+  for await (const { piece, next: then, progress } of pieces(start, file.before)) {
     making.signal.throwIfAborted();
     requireThere(piece, record, parts);
     await file.add(piece);
-    await file.saveSometimes(next);
-    await making.onProgress({ processedEvents: file.before.events, ...progress });
+    await file.saveSometimes(then);
+    await making.onProgress(progressOf(plan, file, progress, record));
   }
-  const eventCount = file.before.events;
-  return { ...(await file.finish()), eventCount, runId };
+}
+
+/** With proofs, the data is half of the work. */
+function progressOf(
+  { evidence }: ShapingPlan,
+  { before, entries }: ExportFile,
+  { totalEvents, percent }: NextPiece['progress'],
+  { includeProofs }: ExportRecord,
+): MakingProgress {
+  const processedEvents = entries[0]?.events ?? before.events;
+  const half = Math.floor((percent + (evidence === undefined ? 0 : 100)) / 2);
+  return { processedEvents, totalEvents, percent: includeProofs ? half : percent };
+}
+
+async function addProofs(
+  plan: ShapingPlan,
+  under: ProvenUnder,
+  { next }: { readonly next: NextPlace | undefined },
+  adding: Adding,
+): Promise<void> {
+  const { file, record, parts } = adding;
+  const evidence = evidencePlanOf(record, plan, under);
+  const isBegun = file.isOf(EVIDENCE_ENTRY);
+  if (!isBegun) await beginEvidence(file, record, evidence, under);
+  await addPieces({ ...plan, evidence }, isBegun ? next : undefined, adding);
+  await endEvidence(file, record, evidence, under, parts);
+  await addManifest(file, record, evidence, under, parts);
 }
 
 type Facts = Parameters<typeof ExportFile.begin>[0];
@@ -101,6 +157,7 @@ type Facts = Parameters<typeof ExportFile.begin>[0];
 async function fileOf(
   facts: Facts,
   checkpoint: Checkpoint | undefined,
+  plan: ShapingPlan,
   parts: MakingParts,
 ): Promise<{ readonly file: ExportFile; readonly next: NextPlace | undefined }> {
   if (checkpoint !== undefined) {
@@ -116,7 +173,8 @@ async function fileOf(
       });
     }
   }
-  return { file: await ExportFile.begin(facts, parts), next: undefined };
+  const under = facts.includeProofs ? await newestUnder(plan, parts) : undefined;
+  return { file: await ExportFile.begin(facts, under, parts), next: undefined };
 }
 
 /** Nothing but the order of the log, and what is looked at event by event. */
@@ -135,6 +193,7 @@ async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingPa
     tenant,
     format,
     isPacked: compression !== 'None',
+    evidence: undefined,
     sight: sightOf(call).index,
     keepers: keepersOf(tenantRecord.holds, tenantRecord.policies),
     logStarts: await logsCovered(tenant, endIndex, signal, parts),
@@ -199,13 +258,13 @@ type Pieces = (start: NextPlace | undefined, before: Before) => AsyncGenerator<N
 function piecesOfLog(plan: ShapingPlan, { shaping }: MakingParts): Pieces {
   const { endIndex } = plan;
   return async function* (start, before) {
-    let behind = before;
+    let known = before;
     const from = start !== undefined && 'index' in start ? start.index : 0;
-    const shape = (index: number) => inAdvance(shaping.shape(plan, { of: 'Log', from: index }, behind));
+    const shape = (index: number) => inAdvance(shaping.shape(plan, { of: 'Log', from: index }, known));
     let asked = from < endIndex ? shape(from) : undefined;
     while (asked !== undefined) {
       const piece: Piece = await asked;
-      behind = { events: behind.events + piece.events, packed: piece.packed };
+      known = behind(known, piece);
       asked = piece.next < endIndex ? shape(piece.next) : undefined;
       const percent = Math.floor((100 * piece.next) / endIndex);
       yield { piece, next: { index: piece.next }, progress: { totalEvents: undefined, percent } };
@@ -225,7 +284,7 @@ function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: Mak
       index.forTenant(plan.tenant).find({ ...question, beyond, rowsMax: FOUND_AT_ONCE }, new Deadline()),
     );
   return async function* (start, before) {
-    let behind = before;
+    let known = before;
     let asked = find(start !== undefined && 'beyond' in start ? start.beyond : undefined);
     for (;;) {
       const found = await asked;
@@ -233,11 +292,11 @@ function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: Mak
       if (last === undefined) return;
       asked = find(last);
       const events = found.events.map(({ stored }) => stored).filter((each) => each.index < plan.endIndex);
-      const piece = await shaping.shape(plan, { of: 'Found', events }, behind);
-      behind = { events: behind.events + piece.events, packed: piece.packed };
+      const piece = await shaping.shape(plan, { of: 'Found', events }, known);
+      known = behind(known, piece);
       // What came meanwhile is counted, too, and does not belong to it.
       const isCounted = found.total <= LIMITS.listExactTotalMax;
-      const percent = Math.min(99, Math.floor((100 * behind.events) / Math.max(1, found.total)));
+      const percent = Math.min(99, Math.floor((100 * known.events) / Math.max(1, found.total)));
       const progress = { totalEvents: isCounted ? found.total : undefined, percent };
       yield { piece, next: { beyond: last }, progress };
     }
@@ -246,7 +305,11 @@ function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: Mak
 
 type Asked = Omit<Question, 'beyond' | 'rowsMax'>;
 
-async function questionOf(record: ExportRecord, parts: MakingParts): Promise<Asked> {
+async function questionOf(
+  record: ExportRecord,
+  { evidence }: ShapingPlan,
+  parts: MakingParts,
+): Promise<Asked> {
   const { query: text, filters = {}, sort = [] } = record.criteria;
   const { call } = await seenBy(record, parts);
   const query = readQuery(text);
@@ -255,12 +318,16 @@ async function questionOf(record: ExportRecord, parts: MakingParts): Promise<Ask
     query,
     filters: { ...others, ...readKinds(query, kinds), ...readTimeRange(timeRange) },
     sight: sightOf(call).index,
-    // By nothing: in the order of the log.
-    order: sort.map(({ field, order }) => ({ field, isDescending: order === 'desc' }) as OrderStep),
+    // By nothing: in the order of the log, which that of a bundle is.
+    order: evidence === undefined ? sort.map(stepOf) : [],
     direction: 'Next',
     aggregations: [],
     isScored: false,
   };
+}
+
+function stepOf({ field, order }: NonNullable<ExportCriteria['sort']>[number]): OrderStep {
+  return { field, isDescending: order === 'desc' } as OrderStep;
 }
 
 function requireThere({ altered, purged }: Piece, record: ExportRecord, { telemetry }: MakingParts): void {

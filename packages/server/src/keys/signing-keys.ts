@@ -47,15 +47,19 @@ export function verifierKeys(keys: readonly Pick<SigningKey, 'publicKey'>[], ori
 /** The head as a checkpoint, signed by every key that signs now; what signCheckpoint of evidence gives, at once. */
 export function signCheckpointHead(head: Checkpoint, keys: SigningKeys, nowMs: number): string {
   const text = formatCheckpoint(head);
+  return `${text}\n${signatureLines(text, head.origin, activeKeys(keys, nowMs)).join('')}`;
+}
+
+/** The signatures of a text by these keys, as a note has them. */
+export function signatureLines(text: string, origin: string, keys: SigningKeys): string[] {
   const message = Buffer.from(text);
-  const lines = activeKeys(keys, nowMs).map((key) =>
+  return keys.map((key) =>
     signatureLine({
-      name: head.origin,
-      keyId: keyIdOf(verifierKeyOf(key, head.origin)),
+      name: origin,
+      keyId: keyIdOf(verifierKeyOf(key, origin)),
       signature: sign(null, message, key.privateKey),
     }),
   );
-  return `${text}\n${lines.join('')}`;
 }
 
 const MAC_KEY_BYTES = 32;

@@ -1,6 +1,7 @@
 // Signing as the rest of the service knows it: handed out before the keys are there, since the service listens first
 // and opens its data afterwards.
 
+import { ok as assert } from 'node:assert/strict';
 import { AuditError } from '@tallystick/contract';
 import type { Checkpoint } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
@@ -10,6 +11,7 @@ import {
   signCheckpointHead,
   type SigningKeys,
   type SigningKeyStore,
+  signatureLines,
   verifierKeys,
 } from './signing-keys.ts';
 
@@ -20,6 +22,8 @@ export interface Signing {
   reload(): Promise<void>;
   /** A signed note. */
   sign(head: Checkpoint): string;
+  /** The signatures of the log of this origin under the manifest of an export, which no text of a checkpoint is like. */
+  signManifest(text: string, origin: string): string[];
   /** Made from all keys that ever signed, the oldest first. */
   macKeys(): readonly Uint8Array[];
   /** Of all keys that ever signed. */
@@ -41,6 +45,11 @@ export function createSigning(clock: Pick<Clock, 'now'>): Signing {
     },
     reload: async () => store?.reload(),
     sign: (head) => signCheckpointHead(head, keys(), clock.now()),
+    signManifest(text, origin) {
+      // A checkpoint begins with an origin. A text that may be taken for one is never signed here.
+      assert(text.startsWith('{'), 'a manifest is an object');
+      return signatureLines(text, origin, activeKeys(keys(), clock.now()));
+    },
     macKeys() {
       const current = keys();
       if (macKeys.length !== current.length) macKeys = current.map(macKeyOf).toReversed();

@@ -14,13 +14,19 @@ import type { RecordReader } from '../records/records.ts';
 import type { LogReader, LogWriter } from '../streams/log.ts';
 import type { RemovalStore } from '../streams/removal/removal.ts';
 import type { TenantKeyStore } from '../streams/removal/tenant-keys.ts';
-import type { TreeReader, TreeWriter } from '../streams/tree.ts';
+import type { TreeReader, TreesWith, TreeWriter } from '../streams/tree.ts';
 import type { WorkStore } from '../work/jobs.ts';
 
 /** What a thread needs to open the log for reading: data alone, for the backend that has made it (`openLogForReading`). */
 export interface LogPlace {
   readonly of: 'SQLite' | 'PostgreSQL';
   readonly data: object;
+}
+
+/** What a thread has opened in this place. */
+export interface LogElsewhere extends AsyncDisposable {
+  readonly log: LogReader;
+  readonly trees: TreesWith<'evidenceRange' | 'tree'>;
 }
 
 export interface Storage extends AsyncDisposable {

@@ -51,6 +51,7 @@ const TO_QUOTE = /[",\r\n]/;
 export const CSV: Format = {
   extension: 'csv',
   mediaType: 'text/csv; charset=utf-8',
+  columns: COLUMNS.map(([path]) => path),
   begin: COLUMNS.map(([path]) => path).join(',') + LINE_END,
   between: '',
   end: '',

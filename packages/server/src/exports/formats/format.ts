@@ -13,6 +13,8 @@ export interface Format {
   readonly begin: string;
   readonly between: string;
   readonly end: string;
+  /** The paths of the fields, where each has a place of its own. */
+  readonly columns?: readonly string[];
   readonly write: (event: AuditEvent) => string;
 }
 

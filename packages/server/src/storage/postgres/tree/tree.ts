@@ -58,7 +58,12 @@ function treeWriter(database: Database, logOrigin: string, held: HeldShares): Tr
   };
 }
 
-function treeReader(database: Database, logOrigin: string, sealed: SealedRows | undefined): TreeReader {
+/** For those who only read. */
+export function treeReader(
+  database: Database,
+  logOrigin: string,
+  sealed: SealedRows | undefined,
+): TreeReader {
   const trees = new TreeTables(logOrigin);
   const evidence = new EvidenceTables(sealed);
   const tables = { database, trees, evidence };

@@ -8,7 +8,7 @@ import type { JournalOwner } from '../append/journal-owner.ts';
 import type { LogTables } from './log-tables.ts';
 import type { RangeReads } from './ranges.ts';
 import { publishedSizes, type TreeGrowth } from '../tree/tree-growth.ts';
-import { treeOf, type TreeReads } from '../tree/tree-reads.ts';
+import { findingTrees, type TreeReads } from '../tree/tree-reads.ts';
 
 type TreesOfAny = OfAny<TenantTrees, TenantId>;
 
@@ -39,10 +39,7 @@ export function treeOn({ owner, trees, growth, ranges }: JournalParts): TreeWrit
   const { head, proveEvent, proveGrowth, cosigned, evidenceRange } = trees;
   const ofAny: TreesOfAny = {
     ...ranges,
-    async tree(tenant, index) {
-      const log = await trees.log(tenant, index);
-      return log === undefined ? undefined : treeOf(log, trees);
-    },
+    tree: findingTrees(trees),
     head,
     proveEvent,
     proveGrowth,

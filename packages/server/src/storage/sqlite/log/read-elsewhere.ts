@@ -1,9 +1,10 @@
-// The log for a thread that only reads it, on a connection that cannot write.
+// The log and its trees for a thread that only reads, on a connection that cannot write.
 
 import { callsFor, callsHere } from '../../../runtime/calls.ts';
-import type { LogReader } from '../../../streams/log.ts';
 import { type SealingData, sealingWith } from '../../sealing/sealing.ts';
+import type { LogElsewhere } from '../../storage.ts';
 import { openJournalForReading } from '../connection/database.ts';
+import { findingTrees, TreeReads } from '../tree/tree-reads.ts';
 import { LogTables } from './log-tables.ts';
 
 export interface SqliteLogPlace {
@@ -12,16 +13,16 @@ export interface SqliteLogPlace {
   readonly sealing: SealingData;
 }
 
-export function openLogForReading({
-  directory,
-  logOrigin,
-  sealing: data,
-}: SqliteLogPlace): LogReader & AsyncDisposable {
+export function openLogForReading({ directory, logOrigin, sealing: data }: SqliteLogPlace): LogElsewhere {
   const db = openJournalForReading(directory);
   const sealing = sealingWith(data);
   const tables = callsHere(new LogTables(db, logOrigin, sealing.rows));
+  const reads = callsHere(new TreeReads(db, logOrigin, sealing.rows));
+  const { evidenceRange } = reads;
+  const trees = { evidenceRange, tree: findingTrees(reads) };
   return {
-    forTenant: (tenant) => callsFor(tenant, tables),
+    log: { forTenant: (tenant) => callsFor(tenant, tables) },
+    trees: { forTenant: (tenant) => callsFor(tenant, trees) },
     async [Symbol.asyncDispose]() {
       db.close();
       sealing[Symbol.dispose]();

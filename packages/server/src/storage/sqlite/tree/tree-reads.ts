@@ -97,7 +97,15 @@ export class TreeReads {
   }
 }
 
-export function treeOf(log: LogIdentity, reads: Calls<TreeReads>): LogTree {
+/** The tree of a log, found by the tenant and an index in it. */
+export function findingTrees(reads: Calls<TreeReads>) {
+  return async (tenant: TenantId, index?: number): Promise<LogTree | undefined> => {
+    const log = await reads.log(tenant, index);
+    return log === undefined ? undefined : treeOf(log, reads);
+  };
+}
+
+function treeOf(log: LogIdentity, reads: Calls<TreeReads>): LogTree {
   return {
     origin: log.origin,
     epoch: log.epoch,
