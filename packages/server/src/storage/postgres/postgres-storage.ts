@@ -40,7 +40,7 @@ import { forgetRefusals, type NodeSelf, PostgresNodes } from './nodes/nodes.ts';
 import { ensureReady } from './schema/provision.ts';
 import { createOlderKeyStore } from './records/older-keys.ts';
 import { createSecretKeys } from './records/secret-keys.ts';
-import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
+import { createTenantKeyStore, namedRingKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
 import { startWriter } from './append/threaded-writer.ts';
@@ -195,7 +195,7 @@ async function openedSealing(
   database: Database,
   { openSealing }: Pick<PostgresOptions, 'openSealing'>,
 ): Promise<SealingData> {
-  const sealing = (await openSealing?.(await ringKeysIn(database))) ?? NOTHING_SEALED;
+  const sealing = (await openSealing?.(await namedRingKeysIn(database))) ?? NOTHING_SEALED;
   const { ring } = sealing;
   if (ring !== undefined) requireSettled(ring, await settleKeyring(database, ring.keys[0]!.id));
   return sealing;

@@ -252,6 +252,41 @@ test('a keyring of another store, or one from before a rotation, takes no effect
   assert.equal(await contentsIn(place), '....');
 });
 
+test('an older keyring is refused after a rotation, though an erasure has left nothing that is sealed', async () => {
+  const { place, store } = await sealedStore();
+  await add(store, 2);
+  const older = readFileSync(place.path);
+  const made = newRingKey(making);
+  const ring = await changeKeyring({ place }, (before) => ({ ...before, keys: [...before.keys, made] }));
+  using watch = new KeyringWatch(place, () => store.storage.tenantKeys.ringKeys());
+  await watch.look();
+  const { tenantKeys } = store.storage;
+  await until(async () => {
+    await tenantKeys.renew('acme');
+    return (await tenantKeys.ringKeys()).join() === made.id;
+  });
+  await removeAll(store, 2);
+  await tenantKeys.close('acme');
+  const whole = readFileSync(place.path);
+  const parts = { keys: tenantKeys, place, nowMs: NOW_MS };
+  assert.equal((await destroyTenantKeys('acme', parts)).tenantKeys.length, 1);
+  assert.deepEqual(await tenantKeys.ringKeys(), []);
+  const left = readFileSync(place.path);
+  // From between the two, as after a crash: it is no other keyring, and loses again what is destroyed.
+  writeFileSync(place.path, whole);
+  await destroyPastKeys(parts);
+  assert.deepEqual(readFileSync(place.path), left);
+  await store.close();
+  writeFileSync(place.path, older);
+  await assert.rejects(
+    openPlainStore(place.directory, sealingAt(place)),
+    new RegExp(`^StartError: the keyring .* it has no key ${made.id}, .* from before a rotation`),
+  );
+  assert.equal(ring.keys.length, 2);
+  writeFileSync(place.path, left);
+  assert.equal(await contentsIn(place), 'DD.', 'the notice is in the clear');
+});
+
 const TAMPERED = {
   'a byte of a box': `UPDATE contents SET text1 = CAST(substr(text1, 1, 20) || x'00' || substr(text1, 22) AS BLOB) WHERE id = 2`,
   'two boxes that are exchanged': `UPDATE contents SET text1 = (SELECT text1 FROM contents AS other WHERE other.id = 5 - contents.id)

@@ -26,7 +26,7 @@ export function openingOf(place: KeyringPlace, making?: Making): OpenSealing {
   return (ringKeys) => openKeyring(place, ringKeys, making);
 }
 
-/** `ringKeys` are the keys of the keyring that the store needs. Throws StartError. */
+/** `ringKeys` are the keys of the keyring that the store names. Throws StartError. */
 export async function openKeyring(
   place: KeyringPlace,
   ringKeys: readonly string[],
@@ -46,6 +46,6 @@ export async function openKeyring(
   const missing = ringKeys.find((id) => !found.keys.some((key) => key.id === id));
   if (missing === undefined) return { ring: found, sealed };
   throw new StartError(
-    `the keyring ${path} is not the one of this store: it has no key ${missing}, with which content is sealed`,
+    `the keyring ${path} is not the one of this store: it has no key ${missing}, with which content was sealed, so it is of another store, or from before a rotation`,
   );
 }

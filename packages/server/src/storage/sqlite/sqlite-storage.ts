@@ -33,7 +33,7 @@ import { type OpenJournal, startLogThreads } from './threads/log-threads.ts';
 import { settleInstallation, settleKeyring } from './connection/meta.ts';
 import { PoolCommitter } from '../pool/pool-commitments.ts';
 import { RangeChecks, rangesBy } from './log/ranges.ts';
-import { createTenantKeyStore, ringKeysIn } from './records/tenant-keys.ts';
+import { createTenantKeyStore, namedRingKeysIn } from './records/tenant-keys.ts';
 import { createRecordReader } from './records/records.ts';
 import { createTenantStore } from './records/tenants.ts';
 import { TreeGrowth } from './tree/tree-growth.ts';
@@ -161,7 +161,7 @@ function settle(
   using db = openJournal(directory, { mayMigrate });
   try {
     const installation = settleInstallation(db, { logOrigin, nextId });
-    return { logOrigin: installation.logOrigin, ringKeys: ringKeysIn(db) };
+    return { logOrigin: installation.logOrigin, ringKeys: namedRingKeysIn(db) };
   } catch (error) {
     if (error instanceof StartError) throw error;
     const why = error instanceof Error ? error.message : String(error);

@@ -12,6 +12,7 @@ import { ALL_TENANTS, type Database, statement, type Transaction } from '../conn
 import { ENTRIES_WITH_CONTENTS } from '../log/log-columns.ts';
 
 const RING_KEYS = statement(`SELECT DISTINCT ring_key FROM tenant_keys WHERE state <> 'Destroyed'`);
+const NAMED_RING_KEYS = statement('SELECT DISTINCT ring_key FROM tenant_keys');
 const TENANTS = statement(
   'SELECT DISTINCT tenant_id FROM tenant_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2',
 );
@@ -33,9 +34,14 @@ const EMPTIED = statement(
    GROUP BY month HAVING bool_and(state = 'Destroyed')`,
 );
 
-/** The keys of the keyring that have sealed some of them. */
+/** The keys of the keyring that have sealed some of them that are not destroyed. */
 export async function ringKeysIn(database: Database, scope = ALL_TENANTS): Promise<string[]> {
   return (await database.read(scope, RING_KEYS)).map((row) => textIn(row, 'ring_key'));
+}
+
+/** These, and those that have sealed nothing but keys that are destroyed: no command takes a key out of a keyring. */
+export async function namedRingKeysIn(database: Database): Promise<string[]> {
+  return (await database.read(ALL_TENANTS, NAMED_RING_KEYS)).map((row) => textIn(row, 'ring_key'));
 }
 
 export interface TenantKeyParts {

@@ -9,10 +9,18 @@ import { keyIn } from '../../rows/key-row.ts';
 import type { KeyRows } from '../../sealing/key-changes.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
 
-/** The keys of the keyring that have sealed some of them. */
+/** The keys of the keyring that have sealed some of them that are not destroyed. */
 export function ringKeysIn(db: DatabaseSync): string[] {
   return db
     .prepare(`SELECT DISTINCT ring_key FROM tenant_keys WHERE state <> 'Destroyed'`)
+    .all()
+    .map((row) => textIn(row, 'ring_key'));
+}
+
+/** These, and those that have sealed nothing but keys that are destroyed: no command takes a key out of a keyring. */
+export function namedRingKeysIn(db: DatabaseSync): string[] {
+  return db
+    .prepare('SELECT DISTINCT ring_key FROM tenant_keys')
     .all()
     .map((row) => textIn(row, 'ring_key'));
 }
