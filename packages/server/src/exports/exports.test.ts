@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import type { AuditEvent, CompletedExport, Export, ExportReceipt, List } from '@tallystick/contract';
+import { checkStore } from '../check-store.ts';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask as askOf, type Told } from '../testing/ask.ts';
 import { Consumer } from '../testing/consumer.ts';
@@ -147,4 +148,13 @@ test('subscribers are told when an export has ended, with a link', async () => {
   assert.equal(told.exportId, made.exportId);
   assert.equal(told.eventCount, 4);
   assert.equal((await fetch(told.downloadUrl!)).status, 200);
+});
+
+test('a verification holds the records of exports against the notices of their changes', async () => {
+  const ask = await withEvents('verified', 3);
+  await completed(ask);
+  const gone = await completed(ask);
+  assert.equal((await ask('DELETE', `${EXPORTS}/${gone.exportId}`)).code, '204');
+  const request = { keys: [], seen: [], tenant: 'verified', isWithoutIndex: true };
+  assert.deepEqual((await checkStore(app.dataDirectory, request)).faults, []);
 });

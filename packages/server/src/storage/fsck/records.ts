@@ -115,6 +115,15 @@ export interface NamedRecord {
 
 /** Which records the acts of kind 9 are about, where they are not about keys. */
 const RECORDS_BY_ACT: Readonly<Record<string, RecordKind>> = {
+  ExportRequested: 'Export',
+  ExportRetried: 'Export',
+  ExportCompleted: 'Export',
+  ExportFailed: 'Export',
+  ExportDeleted: 'Export',
+  ExportDeliveryRequested: 'Export',
+  ExportDeliveryRetried: 'Export',
+  ExportDelivered: 'Export',
+  ExportDeliveryFailed: 'Export',
   ErasureRequested: 'Erasure',
   ErasureConfirmed: 'Erasure',
   ErasureHeld: 'Erasure',
