@@ -54,7 +54,7 @@ test('the pages mark what is planned, and nothing else', () => {
     ['permissions.md', '`audit.holds.manage` | `audit:hold` | ', false],
     ['permissions.md', '`audit.policies.write` | `audit:policy` | ', false],
     ['schemas.md', '## ExportRequest\n\n', false],
-    ['schemas.md', '## DeliverRequest\n\n', true],
+    ['schemas.md', '## DeliverRequest\n\n', false],
     ['schemas.md', '## Notification\n\n', false],
     ['schemas.md', '## EventDraft\n\n', false],
     ['schemas.md', '## ErrorBody\n\n', false],

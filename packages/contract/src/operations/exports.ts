@@ -98,14 +98,13 @@ export const EXPORT_OPERATIONS = [
   }),
   operation({
     name: 'exports.deliver',
-    planned: true,
     summary: 'Send the file of a completed export to SFTP or object storage',
     effect: 'Write',
     permission: 'audit.exports.manage',
     input: { exportId, delivery: DeliverRequest },
     output: json(ExportDelivery),
     answers: { Accepted: 'The transfer goes on; the export lists it.' },
-    errors: ['EXPORT_NOT_READY'],
+    errors: ['EXPORT_NOT_READY', 'EXPORT_QUEUE_FULL', 'RESIDENCY_VIOLATION'],
     rest: {
       method: 'POST',
       path: '/exports/{exportId}/deliver',

@@ -78,6 +78,7 @@ export function createDeadLetters(parts: LetterParts) {
 const SOURCES: Readonly<Partial<Record<JobKind, DeadLetter['source']>>> = {
   Delivery: 'Webhook',
   Export: 'Export',
+  ExportDelivery: 'Export',
   IndexEvent: 'Projection',
 };
 

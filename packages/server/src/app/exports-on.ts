@@ -3,8 +3,10 @@
 import { join } from 'node:path';
 import type { Access } from '../access/access.ts';
 import { publishedOf } from '../events/events.ts';
+import { createDeliver } from '../exports/deliver.ts';
+import { deliveryWork } from '../exports/delivery-work.ts';
+import { createDestinations, type Destinations } from '../exports/destinations.ts';
 import { createDownload } from '../exports/download.ts';
-
 import type { ExportFiles } from '../exports/export-files.ts';
 import { createExportKeys, type ExportKeys } from '../exports/export-keys.ts';
 import { createExportOperations } from '../exports/export-operations.ts';
@@ -19,6 +21,8 @@ import type { LateStorage } from '../storage/late-storage.ts';
 import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
 import { requireSound } from '../streams/checkpoints/provable.ts';
 import type { NewestWitnessed } from '../streams/witness/newest-witnessed.ts';
+import { createS3Target } from '../outbound/s3.ts';
+import { createSftpTarget } from '../outbound/sftp.ts';
 import type { ContentParts } from '../webhooks/contents.ts';
 import type { KindOfWork } from '../work/workers.ts';
 import { ExportFolder } from '../storage/export-files/export-folder.ts';
@@ -29,6 +33,7 @@ import type { Surroundings } from './surroundings.ts';
 export interface ExportsOn extends AsyncDisposable {
   readonly files: ExportFiles;
   readonly keys: ExportKeys;
+  readonly destinations: Destinations;
   readonly told: ContentParts['exportTold'];
   readonly kinds: readonly KindOfWork[];
   startSweeper(): AsyncDisposable;
@@ -45,14 +50,21 @@ export interface ExportsParts {
 
 export function exportsOn(
   { storage, access, newestWitnessed, signing, checkpointer, onEnd }: ExportsParts,
-  { config, clock, random, nextId, telemetry, publicUrl, hasThreads }: Surroundings,
+  { config, clock, random, nextId, telemetry, publicUrl, hasThreads, waysOut }: Surroundings,
 ): ExportsOn {
   const { log, index, tree: trees, records } = storage;
   const shaping = shapingOn(storage, hasThreads);
   const { exports, tenants, policies, holds, change } = access;
   const { directory = join(config.storage.dataDirectory, 'exports') } = config.exports;
   const files = new ExportFolder(directory, random);
-  const keys = createExportKeys(createSecretBoxes(storage.secretKeys, random), random);
+  const boxes = createSecretBoxes(storage.secretKeys, random);
+  const keys = createExportKeys(boxes, random);
+  const targets = {
+    Sftp: createSftpTarget({ sockets: waysOut.sftp, clock }),
+    ObjectStorage: createS3Target({ http: waysOut.objectStorage, clock }),
+  };
+  const destinations = createDestinations(targets, boxes);
+  const uuid = () => random.uuid();
   const common = { files, clock, telemetry };
   const reading = { shaping, log, index, tenants, policies, holds };
   const publishing = publishedOf({ trees, newestWitnessed });
@@ -67,15 +79,27 @@ export function exportsOn(
     keys,
     change,
     nextId,
-    uuid: () => random.uuid(),
+    uuid,
     onEnd,
+  });
+  const deliveries = deliveryWork({
+    ...common,
+    exports,
+    tenants,
+    keys,
+    destinations,
+    targets,
+    change,
+    nextId,
+    uuid,
   });
   const told = createExportTold({ exports, keys, clock, publicUrl });
   return {
     files,
     keys,
+    destinations,
     told,
-    kinds: [work],
+    kinds: [work, deliveries],
     startSweeper: () => startFileSweeper({ ...common, random, records }),
     [Symbol.asyncDispose]: () => shaping[Symbol.asyncDispose](),
   };
@@ -87,17 +111,25 @@ export function exportOperations(
   { clock, nextId, random, telemetry, publicUrl }: Surroundings,
 ) {
   const { exports, change } = access;
-  const { files, keys } = exporting;
+  const { files, keys, destinations } = exporting;
   const common = { exports, keys, files, tenancy, clock, nextId, telemetry };
   return {
     ...createExportOperations({
       ...common,
       change,
       cursors,
+      destinations,
       steadyNowMs,
       work: storage.work,
       publicUrl,
       wake: () => workers.wake('Export'),
+    }),
+    'exports.deliver': createDeliver({
+      ...common,
+      change,
+      destinations,
+      steadyNowMs,
+      wakeDelivery: () => workers.wake('ExportDelivery'),
     }),
     'exports.download': createDownload({ ...common, sequencer, uuid: () => random.uuid() }),
   };

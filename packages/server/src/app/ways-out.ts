@@ -1,6 +1,6 @@
 // The ways out of the service: a guarded client for each kind of peer, with the addresses that it may reach. Identity
 // providers and witnesses are named by operators, who often run them in a private network, so over TLS any address is
-// allowed. Where webhooks go is said by tenants, so only public addresses are, unless a setting allows more.
+// allowed. Where webhooks and deliveries of exports go is said by tenants, so only public addresses are, unless a setting allows more.
 
 import type { Config } from '../config/settings.ts';
 import {
@@ -11,6 +11,7 @@ import {
   publicOnly,
 } from '../outbound/http/address-rules.ts';
 import { createDnsResolve } from '../outbound/http/dns-resolve.ts';
+import { createGuardedSockets, type GuardedSockets } from '../outbound/guarded-socket.ts';
 import { createOutboundHttp } from '../outbound/http/guarded-http.ts';
 import type { OutboundHttp } from '../outbound/http/outbound-http.ts';
 import type { Resolve } from '../outbound/http/resolve.ts';
@@ -21,10 +22,12 @@ export interface WaysOut extends Disposable {
   readonly identityProviders: OutboundHttp;
   readonly witnesses: OutboundHttp;
   readonly webhooks: OutboundHttp;
+  readonly objectStorage: OutboundHttp;
+  readonly sftp: GuardedSockets;
 }
 
 export function createWaysOut(
-  config: Pick<Config, 'environment' | 'webhooks'>,
+  config: Pick<Config, 'environment' | 'webhooks' | 'exports'>,
   clock: Clock,
   resolveConsumer: Resolve = createDnsResolve({ clock }),
 ): WaysOut {
@@ -35,24 +38,37 @@ export function createWaysOut(
   const witnesses = createOutboundHttp({ clock, https: anyAddress, http: loopbackOnly });
   const webhooks = createOutboundHttp({
     clock,
-    ...webhookReach(config.webhooks),
+    ...tenantReach(config.webhooks),
     resolve: resolveConsumer,
     proxy: config.webhooks.proxy?.reveal(),
+  });
+  const objectStorage = createOutboundHttp({
+    clock,
+    ...tenantReach(config.exports),
+    resolve: resolveConsumer,
+  });
+  const sftp = createGuardedSockets({
+    clock,
+    rule: tenantReach(config.exports).https,
+    resolve: resolveConsumer,
   });
   return {
     identityProviders,
     witnesses,
     webhooks,
+    objectStorage,
+    sftp,
     [Symbol.dispose]() {
       identityProviders[Symbol.dispose]();
       witnesses[Symbol.dispose]();
       webhooks[Symbol.dispose]();
+      objectStorage[Symbol.dispose]();
     },
   };
 }
 
 /** A literal address, a name and what it leads to are all judged by this, when a URL is stored and at every connection. */
-function webhookReach({ allowPrivateTargets }: Config['webhooks']): Reach {
+function tenantReach({ allowPrivateTargets }: Pick<Config['webhooks'], 'allowPrivateTargets'>): Reach {
   return allowPrivateTargets
     ? { https: anyButMetadata, http: anyButMetadata }
     : { https: publicOnly, http: noAddress };

@@ -302,7 +302,6 @@ export const NOT_IN_EFFECT: readonly string[] = [
   'Server__TrustedProxies',
   'Grpc',
   'Mcp',
-  'Exports__AllowPrivateTargets',
   'RateLimiting',
   'McpRateLimiting',
   'Redis',

@@ -7,7 +7,16 @@ import type { Once } from '../streams/log.ts';
 import type { CausedJob } from '../work/jobs.ts';
 import { contentOfExport, EXPORT_KIND, type ExportRecord } from './export.ts';
 
-export type ExportAct = 'Requested' | 'Retried' | 'Completed' | 'Failed' | 'Deleted';
+export type ExportAct =
+  | 'Requested'
+  | 'Retried'
+  | 'Completed'
+  | 'Failed'
+  | 'Deleted'
+  | 'DeliveryRequested'
+  | 'DeliveryRetried'
+  | 'Delivered'
+  | 'DeliveryFailed';
 
 export interface ExportChange {
   readonly record: ExportRecord;
@@ -24,6 +33,10 @@ const ACTIONS: Readonly<Record<ExportAct, string>> = {
   Completed: 'Complete.Export',
   Failed: 'Fail.Export',
   Deleted: 'Delete.Export',
+  DeliveryRequested: 'RequestDelivery.Export',
+  DeliveryRetried: 'RetryDelivery.Export',
+  Delivered: 'Deliver.Export',
+  DeliveryFailed: 'FailDelivery.Export',
 };
 
 /** The job that makes the file; its lane is the export. */

@@ -4,6 +4,7 @@ import type { ErrorDetail } from '@tallystick/contract';
 import { type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { queryFaults, timeRangeFaults } from '../events/question.ts';
 import { parseConditions } from '../policies/condition.ts';
+import { destinationFaults } from './destination-faults.ts';
 
 /** The input need not follow the schema. */
 export function exportFaults({ export: sent }: Received['input']): OwnViolation[] {
@@ -13,9 +14,11 @@ export function exportFaults({ export: sent }: Received['input']): OwnViolation[
     ...criteriaFaults(criteria, 'criteria'),
     ...criteriaFaults(other, 'searchCriteria'),
     ...proofFaults(sent),
-    ...plannedFaults(sent),
   ];
-  return details.map((detail) => ({ member: 'export', detail }));
+  return [
+    ...details.map((detail) => ({ member: 'export', detail })),
+    ...destinationFaults(receivedMember(sent, 'destination'), 'export'),
+  ];
 }
 
 const twice: ErrorDetail = {
@@ -51,17 +54,4 @@ function proofFaults(sent: unknown): ErrorDetail[] {
   if (receivedMember(sent, 'includeProofs') !== true || receivedMember(sent, 'compression') === 'Zip')
     return [];
   return [{ field: 'includeProofs', issue: 'needs the compression Zip: the proofs stand beside the data' }];
-}
-
-/** Agreed, and not made by this version yet. */
-function plannedFaults(sent: unknown): ErrorDetail[] {
-  const type = receivedMember(receivedMember(sent, 'destination'), 'type');
-  const faults: ErrorDetail[] = [];
-  if (type === 'Sftp' || type === 'ObjectStorage')
-    faults.push({
-      field: 'destination.type',
-      issue: 'must be Download: this version sends no files',
-      value: type,
-    });
-  return faults;
 }

@@ -4,6 +4,7 @@ import {
   type Answer,
   AuditError,
   ERRORS,
+  type ExportDestination,
   type ExportId,
   type ExportReceipt,
   type ExportRequest,
@@ -21,7 +22,9 @@ import { KeyedQueue } from '../runtime/turns.ts';
 import { type IdempotencyTime, idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { Destinations } from './destinations.ts';
 import { type ExportAct, makingJob, putExport } from './export-changes.ts';
+import { DELIVERY_WORK, type DeliveryRecord } from './export-delivery.ts';
 import { exportFaults } from './export-faults.ts';
 import type { ExportFiles } from './export-files.ts';
 import type { ExportKeys } from './export-keys.ts';
@@ -35,6 +38,7 @@ export interface ExportOperationParts extends ExportViewParts, IdempotencyTime {
   readonly change: ChangeRecords;
   readonly tenancy: Pick<Tenancy, 'provide'>;
   readonly keys: ExportKeys;
+  readonly destinations: Pick<Destinations, 'admit' | 'make'>;
   readonly files: ExportFiles;
   readonly cursors: Cursors;
   readonly clock: IdempotencyTime['clock'];
@@ -44,6 +48,7 @@ export interface ExportOperationParts extends ExportViewParts, IdempotencyTime {
   readonly wake: () => void;
 }
 
+const DOWNLOAD: ExportDestination = { type: 'Download' };
 const OPEN_MAX = LIMITS.exportsRunningMax + LIMITS.exportsWaitingMax;
 const RETRY_AFTER_SECONDS = 10;
 /** While others change the same export. */
@@ -100,11 +105,20 @@ class ExportRequests {
   async create(call: Call, wanted: ExportRequest): Promise<ExportReceipt> {
     const { tenancy, nextId, clock, keys } = this.#parts;
     const tenant = call.tenantRecord ?? (await tenancy.provide(call.tenant!));
+    const { destination = DOWNLOAD } = wanted;
+    if (destination.type !== 'Download') await this.#parts.destinations.admit(destination, tenant);
     return this.#turns.take(call.tenant!, async () => {
       await this.#requireRoom(call);
       const { tenantId } = tenant;
       const exportId = nextId();
       const { name: requestedBy, identity, roles, clearance } = call.caller!;
+      const requestedAtMs = clock.now();
+      const deliveries = await this.#deliveriesTo(
+        destination,
+        { tenantId, exportId },
+        requestedBy,
+        requestedAtMs,
+      );
       const record: ExportRecord = {
         exportId,
         tenantId,
@@ -115,8 +129,8 @@ class ExportRequests {
         format: wanted.format ?? 'JSON',
         compression: wanted.compression ?? 'None',
         includeProofs: wanted.includeProofs ?? false,
-        destination: { type: 'Download' },
-        requestedAtMs: clock.now(),
+        destination: deliveries[0]?.destination ?? DOWNLOAD,
+        requestedAtMs,
         requestedBy,
         reader: { identity, roles, clearance },
         snapshot: snapshotOf(tenant, nextId()),
@@ -124,6 +138,7 @@ class ExportRequests {
         fileKey: await keys.make({ tenantId, exportId }),
         completed: undefined,
         failed: undefined,
+        deliveries,
       };
       const receipt = receiptOf(record);
       await this.#put(call, record, 'Requested', receipt, tenant);
@@ -157,12 +172,27 @@ class ExportRequests {
         fileKey: '',
         completed: undefined,
         failed: undefined,
+        deliveries: [],
       };
       return { record, act: 'Deleted', answer: undefined };
     });
     // Its key is gone from the record. What cannot be removed now is swept away later.
     await files.clean(exportId).catch(() => {});
-    await work.forTenant(call.tenant!).removeLane({ kind: EXPORT_WORK, lane: exportId });
+    const jobs = work.forTenant(call.tenant!);
+    for (const kind of [EXPORT_WORK, DELIVERY_WORK] as const) await jobs.removeLane({ kind, lane: exportId });
+  }
+
+  /** Begun when the file is there. */
+  async #deliveriesTo(
+    destination: ExportDestination,
+    owner: Pick<ExportRecord, 'tenantId' | 'exportId'>,
+    requestedBy: string,
+    requestedAtMs: number,
+  ): Promise<readonly DeliveryRecord[]> {
+    if (destination.type === 'Download') return [];
+    const { destinations, nextId } = this.#parts;
+    const wanted = { deliveryId: nextId(), destination, requestedBy, requestedAtMs };
+    return [await destinations.make(owner, wanted)];
   }
 
   #change<T>(

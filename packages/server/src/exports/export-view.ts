@@ -1,11 +1,12 @@
 // An export as callers see it: its record, with what its job knows while it runs, and a link once the file is there.
 
-import { type Export, type ExportReceipt, LIMITS } from '@tallystick/contract';
+import { type Export, type ExportDelivery, type ExportReceipt, LIMITS } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import { isAtLeast } from '../access/roles.ts';
 import type { Call } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
+import { showDelivery } from './export-delivery.ts';
 import { type ExportKeys, signLink } from './export-keys.ts';
 import { type ExportRecord, isAvailable, type ShownState } from './export.ts';
 import type { MakingProgress } from './making.ts';
@@ -71,8 +72,22 @@ export async function showExport(
       errorDetails: failed.details,
       retriable: failed.isRetriable,
     }),
-    deliveries: [],
+    deliveries: await deliveriesOf(record, isSeen, parts),
   };
+}
+
+async function deliveriesOf(
+  record: ExportRecord,
+  isSeen: boolean,
+  { work }: Pick<ExportViewParts, 'work'>,
+): Promise<ExportDelivery[]> {
+  const jobs = work.forTenant(record.tenantId);
+  const shown = record.deliveries.map(async (each) => {
+    const isOpen = each.ended === undefined && record.state === 'Completed';
+    const delivery = showDelivery(record, each, isOpen ? await jobs.find(each.deliveryId) : undefined);
+    return isSeen ? delivery : { ...delivery, bytesTransferred: 0 };
+  });
+  return Promise.all(shown);
 }
 
 export function receiptOf({ exportId, requestedAtMs }: ExportRecord): ExportReceipt {

@@ -7,6 +7,7 @@ import type { ChangeRecords } from '../records/change.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import { putExport } from './export-changes.ts';
+import { jobsOfDeliveries } from './export-delivery.ts';
 import type { ExportKeys } from './export-keys.ts';
 import { type ExportRecord, type Failure, retried } from './export.ts';
 import type { Exports } from './exports.ts';
@@ -136,7 +137,8 @@ async function end(record: ExportRecord, parts: ExportWorkParts): Promise<void> 
   const next = { ...record, version: record.version + 1 };
   const act = record.state === 'Completed' ? 'Completed' : 'Failed';
   const told = { requestId: nextId(), correlationId: uuid() };
-  if (!(await putExport({ record: next, act, ...told }, change))) throw new Unwanted();
+  const jobs = act === 'Completed' ? jobsOfDeliveries(next) : [];
+  if (!(await putExport({ record: next, act, ...told, jobs }, change))) throw new Unwanted();
   if (next.completed !== undefined) await cleanUp(next.exportId, parts, next.completed.runId);
   await onEnd(next);
 }

@@ -20,6 +20,7 @@ import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { RecordContent } from '../records/record-macs.ts';
 import type { StoredRecord } from '../records/records.ts';
+import type { DeliveryRecord } from './export-delivery.ts';
 
 export const EXPORT_KIND = 'Export';
 
@@ -49,6 +50,8 @@ export interface ExportRecord {
   readonly fileKey: string;
   readonly completed: CompletedFile | undefined;
   readonly failed: Failure | undefined;
+  /** The oldest first. */
+  readonly deliveries: readonly DeliveryRecord[];
 }
 
 /** By whose rights events are read: those that its requester had then. */
@@ -91,12 +94,17 @@ export function contentOfExport(record: ExportRecord): RecordContent {
   return content;
 }
 
+type Content = Omit<ExportRecord, 'exportId' | 'tenantId' | 'version' | 'deliveries'> & {
+  /** Records of the first exports have none. */
+  readonly deliveries?: ExportRecord['deliveries'];
+};
+
 /** Of a genuine record. */
 export function exportIn({ owner, id, version, body }: StoredRecord): ExportRecord {
   // Written by `contentOfExport`.
-  const content = parseJson(body) as Omit<ExportRecord, 'exportId' | 'tenantId' | 'version'>;
-  const { name, completed, failed } = content;
-  return { ...content, name, completed, failed, exportId: id, tenantId: owner, version };
+  const content = parseJson(body) as Content;
+  const { name, completed, failed, deliveries = [] } = content;
+  return { ...content, name, completed, failed, deliveries, exportId: id, tenantId: owner, version };
 }
 
 /** The reader as whom it sees events. */

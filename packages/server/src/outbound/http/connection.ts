@@ -148,7 +148,7 @@ const USUAL = { 'accept-encoding': 'identity', 'user-agent': 'tallystick' };
 function headerLines(host: string, { method, headers: own = {}, body = '' }: SentRequest): string[] {
   const names = new Set(['host', 'content-length']);
   const lines = ['host', host];
-  if (method === 'POST') lines.push('content-length', String(Buffer.byteLength(body)));
+  if (method === 'POST' || method === 'PUT') lines.push('content-length', String(Buffer.byteLength(body)));
   for (const headers of [own, USUAL]) {
     for (const [name, value] of Object.entries(headers)) {
       const known = name.toLowerCase();

@@ -9,7 +9,7 @@ import type { TlsMaterial } from './tls-contexts.ts';
 
 export interface OutboundRequest {
   readonly url: string;
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * Sent a second time if a kept connection turns out to be closed before anything is answered, so whoever receives it must

@@ -6,7 +6,6 @@ import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import {
-  type EventRow,
   eventStillIn,
   leafIn,
   loggedEvent,
@@ -28,7 +27,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { indexKeyIn } from '../../rows/tenant-row.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { LogTables } from '../log/log-tables.ts';
-import { LoggedEvents, type NumberedTenant } from './logged-events.ts';
+import { LoggedEvents, type LoggedRow } from './logged-events.ts';
 
 const PORTION = 1024;
 
@@ -133,13 +132,13 @@ export class JournalEvents implements IndexedLog {
   }
 
   between(tenant: TenantId, from: number, end: number, bytesMax: number): LoggedEvent[] {
-    const numbered = this.#numbered(tenant);
+    const number = this.#numberOf(tenant);
     const events: LoggedEvent[] = [];
-    if (numbered === undefined) return events;
+    if (number === undefined) return events;
     const isRemoved = this.#isRemovedIn(tenant, { firstIndex: from, endIndex: end });
     let bytes = 0;
     for (let next = from; next < end && bytes < bytesMax; ) {
-      const read = this.#events.ofTenant(numbered, next, end, Math.min(PORTION, end - next));
+      const read = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
       const rows = this.#withDeletedUnits(tenant, read);
       for (const row of rows) {
         for (; next < row.index; next++) events.push(missingAt(next));
@@ -155,13 +154,13 @@ export class JournalEvents implements IndexedLog {
   }
 
   events(tenant: TenantId, indexes: readonly number[]): ReadTogether<QueriedEvent> {
-    const numbered = this.#numbered(tenant);
+    const number = this.#numberOf(tenant);
     const events = new Map<number, QueriedEvent>();
-    if (numbered === undefined) return { events, readCount: indexes.length };
+    if (number === undefined) return { events, readCount: indexes.length };
     let [readCount, bytes] = [0, 0];
     for (; readCount < indexes.length && bytes < READ_BYTES_MAX; readCount++) {
       const index = indexes[readCount]!;
-      const read = this.#events.ofTenant(numbered, index, index + 1, 1);
+      const read = this.#events.ofTenant(number, index, index + 1, 1);
       const [row] = this.#withDeletedUnits(tenant, read);
       if (row === undefined) continue;
       bytes += bytesOf(row);
@@ -188,7 +187,7 @@ export class JournalEvents implements IndexedLog {
     return sealed === undefined ? [own] : [own, sealed];
   }
 
-  #withDeletedUnits(tenant: TenantId, rows: readonly EventRow[]): readonly EventRow[] {
+  #withDeletedUnits(tenant: TenantId, rows: readonly LoggedRow[]): readonly LoggedRow[] {
     const notices = redactionsOf(rows);
     if (notices.length === 0) return rows;
     const removals = this.#removals(tenant, notices);
@@ -201,14 +200,14 @@ export class JournalEvents implements IndexedLog {
     return removedBy(this.#removals(tenant, [...notices]));
   }
 
-  #numbered(tenantId: TenantId): NumberedTenant | undefined {
-    const row = this.#tenant.get(tenantId);
-    return row === undefined ? undefined : { tenant: numberOf(row, 'tenant'), tenantId };
+  #numberOf(tenant: TenantId): number | undefined {
+    const row = this.#tenant.get(tenant);
+    return row === undefined ? undefined : numberOf(row, 'tenant');
   }
 }
 
 /** Of its texts. */
-function bytesOf({ row }: EventRow): number {
+function bytesOf({ row }: LoggedRow): number {
   return lengthOf(row['text1']) + lengthOf(row['text2']);
 }
 

@@ -1,0 +1,78 @@
+// Destinations of deliveries, from a request to the record: whether one is allowed, and its secrets in a box.
+
+import {
+  AuditError,
+  type DeliveryDestination,
+  type ErrorDetail,
+  type ExportDeliveryId,
+} from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import type { TenantRecord } from '../access/tenants.ts';
+import type { SecretBoxes } from '../keys/secret-box.ts';
+import type { DeliveryRecord } from './export-delivery.ts';
+import { shownDestination } from './export-delivery.ts';
+import { EXPORT_KIND, type ExportRecord } from './export.ts';
+import type { DestinationFault, ExportTarget, ExportTargets } from './export-target.ts';
+
+type Owner = Pick<ExportRecord, 'tenantId' | 'exportId'>;
+
+export interface Destinations {
+  /** Throws INVALID_DESTINATION, or RESIDENCY_VIOLATION. */
+  admit(destination: DeliveryDestination, tenant: Pick<TenantRecord, 'tenantId' | 'region'>): Promise<void>;
+  make(owner: Owner, wanted: WantedDelivery): Promise<DeliveryRecord>;
+  /** Throws ClosedBox. */
+  open(owner: Owner, delivery: DeliveryRecord): Promise<DeliveryDestination>;
+}
+
+export interface WantedDelivery {
+  readonly deliveryId: ExportDeliveryId;
+  readonly destination: DeliveryDestination;
+  readonly requestedAtMs: number;
+  readonly requestedBy: string;
+}
+
+export function createDestinations(targets: ExportTargets, boxes: SecretBoxes): Destinations {
+  const placeOf = ({ tenantId: tenant, exportId: id }: Owner, deliveryId: ExportDeliveryId) =>
+    ({ tenant, kind: EXPORT_KIND, id, purpose: `destination of the delivery ${deliveryId}` }) as const;
+  return {
+    async admit(destination, tenant) {
+      requireResidency(destination, tenant);
+      const fault = await targetOf(targets, destination).judge(destination);
+      if (fault !== undefined) throw notAllowed(fault);
+    },
+    async make(owner, { deliveryId, destination, requestedAtMs, requestedBy }) {
+      const box = await boxes.seal(JSON.stringify(destination), placeOf(owner, deliveryId));
+      return { deliveryId, destination: shownDestination(destination), box, requestedAtMs, requestedBy };
+    },
+    async open(owner, { deliveryId, box }) {
+      return parseJson(await boxes.open(box, placeOf(owner, deliveryId))) as DeliveryDestination;
+    },
+  };
+}
+
+export function targetOf(targets: ExportTargets, { type }: DeliveryDestination): ExportTarget {
+  // The type of a destination names the target that takes it.
+  return targets[type];
+}
+
+/** Data of a tenant that is pinned to a region stays in it. */
+export function violatesResidency(
+  destination: Pick<DeliveryDestination, 'type'> & { readonly region?: string },
+  { region }: Pick<TenantRecord, 'region'>,
+): boolean {
+  return destination.type === 'ObjectStorage' && region !== undefined && destination.region !== region;
+}
+
+function requireResidency(
+  destination: DeliveryDestination,
+  tenant: Pick<TenantRecord, 'tenantId' | 'region'>,
+): void {
+  if (!violatesResidency(destination, tenant)) return;
+  const message = `The data of ${tenant.tenantId} must stay in ${tenant.region}; the destination is in another region.`;
+  throw new AuditError('RESIDENCY_VIOLATION', message);
+}
+
+function notAllowed({ field, issue }: DestinationFault): AuditError {
+  const detail: ErrorDetail = { field: `destination.${field}`, issue };
+  return new AuditError('INVALID_DESTINATION', `${detail.field} ${issue}`, { details: [detail] });
+}
