@@ -1,7 +1,7 @@
 // Appends a draft: links it to the head, writes entry and content, and moves the head. Time in a log never runs
 // backwards, even if the clock does. The content expires its retention after that time.
 
-import { ENTRY_BYTES, writeEntry } from '@tallystick/evidence';
+import { ENTRY_BYTES, EVENT_ID_AT, PREVIOUS_AT, writeEntry } from '@tallystick/evidence';
 import { createExpiries } from '../../runtime/expiry.ts';
 import type { Placed } from '../../streams/log.ts';
 import type { PooledDraft } from './append-message.ts';
@@ -20,6 +20,7 @@ export class EntryWriter<H extends Head> {
   readonly #sealer: PoolSealer | undefined;
   // Reused for each draft.
   readonly #entry = new Uint8Array(ENTRY_BYTES);
+  readonly #eventId = this.#entry.subarray(EVENT_ID_AT, PREVIOUS_AT);
   readonly #row = new CommitmentRow();
   readonly #expiryAfter = createExpiries();
 
@@ -59,7 +60,12 @@ export class EntryWriter<H extends Head> {
 
   #contentOf(draft: PooledDraft, { tenantId }: H, expiresAtMs: number | undefined): NewContent {
     const { seeds } = this.#row;
-    const sealed = this.#sealer?.seal(tenantId, draft, contentMonthOf(expiresAtMs), seeds);
+    const sealed = this.#sealer?.seal(
+      { tenant: tenantId, eventId: this.#eventId },
+      draft,
+      contentMonthOf(expiresAtMs),
+      seeds,
+    );
     if (sealed === undefined)
       return { text1: draft.texts[0], text2: draft.texts[1], seeds, keyId: undefined };
     // Nothing that is to be sealed may reach the disk in the clear, not even in what is rolled back.

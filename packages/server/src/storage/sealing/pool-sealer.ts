@@ -4,9 +4,9 @@
 
 import type { KeyObject } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
-import { eventIdBytes, KINDS } from '@tallystick/evidence';
+import { KINDS } from '@tallystick/evidence';
 import type { PooledDraft } from '../pool/append-message.ts';
-import { BoxMaker, Nonces } from './boxes.ts';
+import { BoxMaker, type BoxPlace, Nonces } from './boxes.ts';
 
 /** A key for new content. */
 export interface ContentKey {
@@ -64,16 +64,16 @@ export class PoolSealer {
 
   /** Undefined for content that is stored in the clear. Notices always are. */
   seal(
-    tenant: TenantId,
-    { kind, classification, eventId, texts }: PooledDraft,
+    place: BoxPlace,
+    { kind, classification, texts }: PooledDraft,
     month: number,
     seeds: Uint8Array,
   ): SealedContent | undefined {
     if (kind !== KINDS.event || ((this.#sealed >> classification) & 1) === 0) return undefined;
+    const { tenant } = place;
     const held = this.#current.get(tenant)?.get(month);
     if (held === undefined) return { missing: { tenant, month } };
     const content = { text1: texts[0], text2: texts[1], seeds, closed: undefined };
-    const place = { tenant, eventId: eventIdBytes(eventId) };
     return { keyId: held.keyId, box: this.#boxes.make(content, place, held.key, held.nonces) };
   }
 
