@@ -1,6 +1,7 @@
 // Exports of a service: the work that makes their files, where these are kept, and what their operations need.
 
 import { join } from 'node:path';
+import type { TenantId } from '@tallystick/contract';
 import type { Access } from '../access/access.ts';
 import { publishedOf } from '../events/events.ts';
 import { createDeliver } from '../exports/deliver.ts';
@@ -13,6 +14,7 @@ import { createExportOperations } from '../exports/export-operations.ts';
 import { exportWork } from '../exports/export-work.ts';
 import type { ExportRecord } from '../exports/export.ts';
 import { createExportTold } from '../exports/export-told.ts';
+import { createRemoveFiles } from '../exports/remove-files.ts';
 import { startFileSweeper } from '../exports/file-sweeper.ts';
 import { createSecretBoxes } from '../keys/secret-box.ts';
 import type { Cursors } from '../paging.ts';
@@ -34,6 +36,7 @@ export interface ExportsOn extends AsyncDisposable {
   readonly files: ExportFiles;
   readonly keys: ExportKeys;
   readonly destinations: Destinations;
+  readonly removeFiles: (tenant: TenantId) => Promise<void>;
   readonly told: ContentParts['exportTold'];
   readonly kinds: readonly KindOfWork[];
   startSweeper(): AsyncDisposable;
@@ -93,12 +96,13 @@ export function exportsOn(
     nextId,
     uuid,
   });
-  const told = createExportTold({ exports, keys, clock, publicUrl });
+  const told = createExportTold({ exports, keys, files, clock, publicUrl });
   return {
     files,
     keys,
     destinations,
     told,
+    removeFiles: createRemoveFiles({ exports, files }),
     kinds: [work, deliveries],
     startSweeper: () => startFileSweeper({ ...common, random, records }),
     [Symbol.asyncDispose]: () => shaping[Symbol.asyncDispose](),

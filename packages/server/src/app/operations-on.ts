@@ -136,6 +136,7 @@ function redactionParts(store: Store, reading: Reading, surroundings: Surroundin
   return {
     ...readingOf(eventParts(store, reading, surroundings)),
     removal: storage.removal,
+    removeFiles: store.exporting.removeFiles,
     violations: storage.violations,
     change: access.change,
     tenants: access.tenants,

@@ -138,7 +138,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
-  const doing = { signing, checkpointer, sequencer, ...access };
+  const doing = { signing, checkpointer, sequencer, removeFiles: exporting.removeFiles, ...access };
   const others = [...following.webhooks.kinds, ...exporting.kinds, ANSWER_WORK];
   const work = workOn(storage, doing, others, surroundings);
   return {
@@ -184,17 +184,20 @@ function checkpointerOn(
   });
 }
 
+type WorkingParts = Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'> &
+  Pick<ExportsOn, 'removeFiles'>;
+
 /** Every kind of job with its handler, and the loop that looks for content to remove. */
 function workOn(
   storage: LateStorage,
-  { signing, access, ...rest }: Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'>,
+  { signing, access, removeFiles, ...rest }: WorkingParts,
   others: readonly KindOfWork[],
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
   const { clock, random, telemetry, nextId, keyring } = surroundings;
   const { change, tenants, erasures, holds } = access;
-  const removing = { log, removal, trees, violations, index, checkpointer: rest.checkpointer };
+  const removing = { log, removal, trees, violations, index, removeFiles, ...rest };
   const erasing = { ...removing, ...rest, work, change, tenants, erasures, clock, nextId, telemetry };
   const wake = () => workers.wake('Purge');
   const sweeping = createSweeping({ storage, ...rest, tenants, signing, wake }, surroundings);

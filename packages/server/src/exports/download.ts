@@ -20,7 +20,8 @@ import type { EventsRequest } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ExportFiles } from './export-files.ts';
 import { type ExportKeys, isSigned } from './export-keys.ts';
-import { EXPORT_KIND, type ExportRecord, isAvailable } from './export.ts';
+import { hasFile } from './export-view.ts';
+import { EXPORT_KIND, type ExportRecord } from './export.ts';
 import { type Exports, foundExport, unknownExport } from './exports.ts';
 import { fileNameOf, mediaTypeOf } from './file-name.ts';
 
@@ -44,7 +45,7 @@ export function createDownload(parts: DownloadParts) {
   return async (call: Call, input: DownloadInput): Promise<Answer<'exports.download'>> => {
     const record =
       call.caller === undefined ? await linked(input, parts) : await ownFile(call, input.exportId, parts);
-    if (!isAvailable(record, parts.clock.now()))
+    if (!(await hasFile(record, parts.files, parts.clock.now())))
       throw new AuditError('EXPORT_NOT_READY', ERRORS.EXPORT_NOT_READY.meaning);
     const key = await parts.keys.open(record);
     await noteDownload(call, record, parts);

@@ -50,6 +50,8 @@ export interface ExportFiles {
   create(place: FilePlace): Promise<FileWriter>;
   /** Of one that is not complete, from its beginning. Throws ALTERED_FILE, as the next one does. */
   readPart(place: FilePlace, end: number): AsyncIterable<Uint8Array>;
+  /** Whether it is there, and complete. */
+  has(place: Pick<FilePlace, 'exportId' | 'runId'>): Promise<boolean>;
   /** Of one that is complete. */
   read(place: FilePlace, from: number, end: number): AsyncIterable<Uint8Array>;
   /** Of this job; undefined: it begins anew. */

@@ -8,12 +8,14 @@ import { instant } from '../runtime/clock.ts';
 import type { Job, WorkStore } from '../work/jobs.ts';
 import { showDelivery } from './export-delivery.ts';
 import { type ExportKeys, signLink } from './export-keys.ts';
-import { type ExportRecord, isAvailable, type ShownState } from './export.ts';
+import type { ExportFiles } from './export-files.ts';
+import { type ExportRecord, isKept, type ShownState } from './export.ts';
 import type { MakingProgress } from './making.ts';
 
 export interface ExportViewParts {
   readonly work: Pick<WorkStore, 'forTenant'>;
   readonly keys: Pick<ExportKeys, 'open'>;
+  readonly files: Pick<ExportFiles, 'has'>;
   readonly clock: { now(): number };
   /** Where callers reach the service, without a slash at the end. */
   readonly publicUrl: () => string;
@@ -109,13 +111,23 @@ function progressOf({ completed }: ExportRecord, job: Job | undefined): Export['
   return { percent, processedEvents, ...(totalEvents !== undefined && { totalEvents }) };
 }
 
+/** It may be removed before its time: remove-files.ts. */
+export async function hasFile(
+  record: ExportRecord,
+  files: Pick<ExportFiles, 'has'>,
+  nowMs: number,
+): Promise<boolean> {
+  const { exportId, completed } = record;
+  return isKept(record, nowMs) && (await files.has({ exportId, runId: completed!.runId }));
+}
+
 /** Signed anew each time. It never outlives the file. */
 export async function linkOf(
   record: ExportRecord,
-  { keys, clock, publicUrl }: Pick<ExportViewParts, 'keys' | 'clock' | 'publicUrl'>,
+  { keys, clock, publicUrl, files }: Pick<ExportViewParts, 'keys' | 'clock' | 'publicUrl' | 'files'>,
 ): Promise<Pick<Export, 'downloadUrl' | 'expiresAt'>> {
   const nowMs = clock.now();
-  if (!isAvailable(record, nowMs)) return {};
+  if (!(await hasFile(record, files, nowMs))) return {};
   const { tenantId, exportId, completed } = record;
   const { runId, expiresAtMs } = completed!;
   const expires = Math.floor(Math.min(expiresAtMs, nowMs + LIMITS.downloadLinkLifetimeMs) / 1000);

@@ -121,8 +121,8 @@ export function readerOf({ tenantId, requestedBy, reader }: ExportRecord): Calle
   };
 }
 
-/** The file is there. */
-export function isAvailable({ state, completed }: ExportRecord, nowMs: number): boolean {
+/** The file is kept: see also ExportFiles.has. */
+export function isKept({ state, completed }: ExportRecord, nowMs: number): boolean {
   return state === 'Completed' && completed !== undefined && nowMs < completed.expiresAtMs;
 }
 

@@ -6,7 +6,7 @@ import type { Random } from '../runtime/random.ts';
 import type { RecordReader } from '../records/records.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ExportFiles } from './export-files.ts';
-import { EXPORT_KIND, exportIn, isAvailable } from './export.ts';
+import { EXPORT_KIND, exportIn, isKept } from './export.ts';
 
 export interface FileSweeperParts {
   readonly files: ExportFiles;
@@ -31,7 +31,7 @@ export function startFileSweeper({ files, records, clock, random, telemetry }: F
       for (const exportId of await files.exportIds()) {
         if (signal.aborted) return;
         const found = (await records.byId(EXPORT_KIND, exportId)).map(exportIn);
-        const isNeeded = found.some((each) => each.state === 'Pending' || isAvailable(each, clock.now()));
+        const isNeeded = found.some((each) => each.state === 'Pending' || isKept(each, clock.now()));
         // One that is not known has no file: its record comes first.
         if (!isNeeded) await files.clean(exportId);
       }

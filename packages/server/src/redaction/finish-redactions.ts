@@ -21,6 +21,8 @@ export interface FinishParts {
   readonly checkpointer: Pick<Checkpointer, 'covers' | 'refusalOf'>;
   readonly violations: ViolationStore;
   readonly index: Pick<EventIndex, 'forTenant'>;
+  /** Removes the files of the tenant's exports: any of them may hold what is gone. */
+  readonly removeFiles: (tenant: TenantId) => Promise<void>;
 }
 
 /** Notices of one tenant, with the events that they are about. */
@@ -56,7 +58,11 @@ export async function deleteNoted(
   await parts.violations.forTenant(tenant).forgetValues(eventIds);
 }
 
-export async function leaveNoTraces(tenant: TenantId, { index, removal }: FinishParts): Promise<void> {
+export async function leaveNoTraces(
+  tenant: TenantId,
+  { index, removal, removeFiles }: FinishParts,
+): Promise<void> {
+  await removeFiles(tenant);
   await index.forTenant(tenant).forget();
   await removal.eraseTraces();
 }

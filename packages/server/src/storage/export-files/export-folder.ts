@@ -29,11 +29,8 @@ export class ExportFolder implements ExportFiles {
 
   async tryOut(): Promise<void> {
     // Before the first export there is no folder, and to look must not make one.
-    const isThere = await access(this.#path, constants.F_OK).then(
-      () => true,
-      () => false,
-    );
-    await access(isThere ? this.#path : dirname(this.#path), constants.W_OK);
+    const folder = (await isThere(this.#path)) ? this.#path : dirname(this.#path);
+    await access(folder, constants.W_OK);
   }
 
   async create({ exportId, ...place }: FilePlace): Promise<FileWriter> {
@@ -43,6 +40,10 @@ export class ExportFolder implements ExportFiles {
 
   readPart({ exportId, ...place }: FilePlace, end: number): AsyncIterable<Uint8Array> {
     return readSealed({ ...place, path: this.#part(exportId, place.runId) }, 0, end);
+  }
+
+  has({ exportId, runId }: Pick<FilePlace, 'exportId' | 'runId'>): Promise<boolean> {
+    return isThere(this.#complete(exportId, runId));
   }
 
   read({ exportId, ...place }: FilePlace, from: number, end: number): AsyncIterable<Uint8Array> {
@@ -105,5 +106,14 @@ export class ExportFolder implements ExportFiles {
       if (codeOf(error) === 'ENOENT') return [];
       throw error;
     }
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.F_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
