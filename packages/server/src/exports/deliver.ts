@@ -22,11 +22,14 @@ import { destinationFaults } from './destination-faults.ts';
 import type { Destinations } from './destinations.ts';
 import { putExport } from './export-changes.ts';
 import { deliveryJob, type DeliveryRecord, showDelivery } from './export-delivery.ts';
-import { type ExportRecord, isAvailable } from './export.ts';
+import type { ExportFiles } from './export-files.ts';
+import { hasFile } from './export-view.ts';
+import type { ExportRecord } from './export.ts';
 import { type Exports, foundExport, unknownExport } from './exports.ts';
 
 export interface DeliverParts extends IdempotencyTime {
   readonly exports: Pick<Exports, 'find'>;
+  readonly files: Pick<ExportFiles, 'has'>;
   readonly change: ChangeRecords;
   readonly destinations: Pick<Destinations, 'admit' | 'make'>;
   readonly nextId: () => string;
@@ -72,11 +75,11 @@ export function createDeliver(parts: DeliverParts) {
 async function deliverable(
   call: Call,
   exportId: ExportId,
-  { exports, clock }: DeliverParts,
+  { exports, files, clock }: DeliverParts,
 ): Promise<ExportRecord> {
   const record = await foundExport(call.tenant!, exportId, exports);
   if (!isAtLeast(call.caller!.clearance, record.reader.clearance)) throw unknownExport(exportId);
-  if (!isAvailable(record, clock.now()))
+  if (!(await hasFile(record, files, clock.now())))
     throw new AuditError('EXPORT_NOT_READY', ERRORS.EXPORT_NOT_READY.meaning);
   return record;
 }

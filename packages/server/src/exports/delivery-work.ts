@@ -22,7 +22,8 @@ import {
 import { ALTERED_FILE, type ExportFiles } from './export-files.ts';
 import type { ExportKeys } from './export-keys.ts';
 import type { DeliveryFault, DeliveryFaultReason, ExportTargets } from './export-target.ts';
-import { type ExportRecord, isAvailable } from './export.ts';
+import { hasFile } from './export-view.ts';
+import type { ExportRecord } from './export.ts';
 import type { Exports } from './exports.ts';
 import { fileNameOf, mediaTypeOf } from './file-name.ts';
 
@@ -30,7 +31,7 @@ export interface DeliveryWorkParts {
   readonly exports: Pick<Exports, 'find'>;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly keys: Pick<ExportKeys, 'open'>;
-  readonly files: Pick<ExportFiles, 'read'>;
+  readonly files: Pick<ExportFiles, 'read' | 'has'>;
   readonly destinations: Pick<Destinations, 'open'>;
   readonly targets: ExportTargets;
   readonly change: ChangeRecords;
@@ -131,7 +132,7 @@ async function send(
   parts: DeliveryWorkParts,
 ): Promise<string> {
   const { files, keys, targets, clock } = parts;
-  if (!isAvailable(record, clock.now()))
+  if (!(await hasFile(record, files, clock.now())))
     throw ended('FileUnavailable', 'the file of the export is kept no more');
   const destination = await destinationOf(record, delivery, parts);
   const { fileSize, runId } = record.completed!;
