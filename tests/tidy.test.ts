@@ -39,6 +39,7 @@ const EVIDENCE_ROOMS: Record<string, readonly string[]> = {
   note: ['hash', 'tree'],
   witness: ['tree', 'note'],
   bundle: ['json', 'hash', 'tree', 'event', 'note'],
+  export: ['json', 'hash', 'tree', 'event', 'note', 'bundle'],
 };
 
 const NOUNS = [

@@ -85,7 +85,7 @@ describe('invalid vectors', () => {
 
   it('are there for every reason that a file alone can have', () => {
     const shown = new Set(invalid.map((path) => path.split('/')[1]!.toUpperCase().replaceAll('-', '_')));
-    const needMore = ['WITNESS_MISSING', 'ROLLBACK', 'FORK', 'HISTORY_UNPROVEN']; // need more than the file
+    const needMore = ['WITNESS_MISSING', 'ROLLBACK', 'FORK', 'HISTORY_UNPROVEN', 'ROW_MISMATCH']; // need more than the file
     assert.deepEqual(
       REASONS.filter((reason) => !shown.has(reason)),
       needMore,

@@ -32,6 +32,7 @@ export const REASONS = [
   'GAP_UNEXPLAINED', // content was deleted and no later notice in the log says so
   'NOTICE_INVALID', // a notice is withheld, or its payload breaks its schema
   'FILTER_UNPROVEN', // a bundle says it is complete and does not show why an entry was left out
+  'ROW_MISMATCH', // a row of an export differs from what its bundle proves, or one of the two is missing
 ] as const;
 
 export type Reason = (typeof REASONS)[number];

@@ -190,6 +190,15 @@ export {
   verifyBundle,
 } from './bundle/verify-bundle.ts';
 
+// The archive of an export: data, bundle and manifest
+export {
+  type ExportArchive,
+  type ExportHashing,
+  type ExportVerdict,
+  verifyExport,
+} from './export/verify-export.ts';
+export { MANIFEST_FORMAT } from './export/manifest.ts';
+
 // The rules of that verdict, for the verifier of a whole store
 export { Deletions } from './bundle/deletions.ts';
 export { type EpochBeginning, readEpochBeginning } from './bundle/epoch.ts';

@@ -1,4 +1,4 @@
-// tallystick verify: checks a bundle or the proof of one event, offline, with nothing but the log's public key; a log
+// tallystick verify: checks a bundle, the proof of one event or an export, offline, with nothing but the log's public key; a log
 // that is served, at its address; or a data directory or a database, with all that is in it.
 // Exit codes: 0 verified; 1 not verified; 2 could not run (no such file, no key, not a file of ours, no data).
 
@@ -13,6 +13,7 @@ import {
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
+import { isArchive, verifyArchive } from '../verify/verify-archive.ts';
 import { complain } from '../output/complain.ts';
 import { configFileOption } from '../data-command.ts';
 import { type EvidenceInput, openEvidence, shownInput } from '../verify/evidence-input.ts';
@@ -46,9 +47,9 @@ interface Options extends StoreOptions, LogOptions {
 
 export function verifyCommand(): Command {
   return new Command('verify')
-    .summary('verify a bundle, a proof, a log, a data directory or a database')
+    .summary('verify a bundle, a proof, an export, a log, a data directory or a database')
     .description(
-      'Verifies a bundle (events with their proofs) or the proof of one event, offline; a log that is served, at its ' +
+      'Verifies a bundle (events with their proofs), the proof of one event or an export with its proofs, offline; a log that is served, at its ' +
         'address, against the checkpoint that was kept of it; or the data directory of a service, or its database, ' +
         'also while it runs: every entry and value, streams, tiles, checkpoints and the anchor. A database is named by ' +
         'Storage__Url, with the data directory that has its keys; or by its URL, with --key and --anchor.\n' +
@@ -56,7 +57,7 @@ export function verifyCommand(): Command {
     )
     .argument(
       '<file>',
-      'a bundle, a proof as JSON or as text, - for one of them on standard input, the address of a log, a data directory, or postgres://…',
+      'a bundle, a proof as JSON or as text, the Zip of an export with proofs, - for one of the first two on standard input, the address of a log, a data directory, or postgres://…',
     )
     .option(
       '--key <vkey>',
@@ -134,6 +135,10 @@ async function run(file: string, options: Options): Promise<number> {
       return isVerified ? VERIFY_EXIT.verified : VERIFY_EXIT.notVerified;
     }
     refuseStoreOptions(options);
+    if (isArchive(file)) {
+      show(await verifyArchive(file, { trust: await trustOf(options, policy), policy }));
+      return VERIFY_EXIT.verified;
+    }
     // Before anything is asked for: of a file that is not there nothing can be verified.
     await using input = await openEvidence(file);
     show(await verifyEvidence(shownInput(file), input, { trust: await trustOf(options, policy), policy }));

@@ -8,6 +8,8 @@ import { cannotRead, textOrNone } from '../read-text.ts';
 
 const STANDARD_INPUT = '-';
 const HEAD_BYTES = 64;
+/** Of its first entry. */
+export const ZIP_BEGIN = 'PK\u0003\u0004';
 const CHUNK_BYTES = 1_048_576;
 const PROOF_BYTES_MAX = 8 * 1_048_576;
 
@@ -74,6 +76,8 @@ async function* startingWith(
 
 function kindOf(head: string, file: string): 'Bundle' | 'Proof' {
   if (head === '') throw new CannotRun(`${shownInput(file)} is empty`);
+  if (head.startsWith(ZIP_BEGIN))
+    throw new CannotRun(`${shownInput(file)} is an archive, which is read from its end: give it as a file`);
   if (head.startsWith('{"format":')) return 'Bundle';
   if (head.startsWith('c2sp.org/tlog-proof') || head.trimStart().startsWith('{')) return 'Proof';
   throw new CannotRun(`${shownInput(file)} is neither a bundle nor a proof`);

@@ -2,7 +2,13 @@
 
 import { paint } from '../output/paint.ts';
 import { printable } from '../output/printable.ts';
-import { type BundleVerdict, type EvidenceError, type EventVerdict, KINDS } from '@tallystick/evidence';
+import {
+  type BundleVerdict,
+  type EvidenceError,
+  type EventVerdict,
+  type ExportVerdict,
+  KINDS,
+} from '@tallystick/evidence';
 
 export interface Report {
   readonly text: string;
@@ -10,6 +16,30 @@ export interface Report {
 }
 
 export function reportBundle(file: string, verdict: BundleVerdict): Report {
+  const rows = bundleRows(verdict);
+  return { text: lines(`verified  ${file}`, rows), json: { verified: true, kind: 'Bundle', ...verdict } };
+}
+
+export function reportExport(file: string, { manifest, ...verdict }: ExportVerdict): Report {
+  const { rows, rowsUnproven, rowsInPart } = verdict;
+  const { data, counts, requestedAt, exportId } = manifest;
+  const said = [
+    ['export', `${exportId}, requested ${requestedAt}`],
+    ['data', `${data.name}: ${rows} rows, each as the bundle proves its event`],
+  ] as [string, string][];
+  if (rowsUnproven > 0)
+    said.push(['unproven', `${rowsUnproven} rows of a log before a restore: signed, and in no bundle`]);
+  if (rowsInPart > 0)
+    said.push([
+      'in part',
+      `${rowsInPart} rows show a part of a value that is withheld: signed, and not proven`,
+    ]);
+  if (counts.withheld !== undefined) said.push(['left out', JSON.stringify(counts.withheld)]);
+  const text = lines(`verified  ${file}`, [...said, ...bundleRows(verdict)]);
+  return { text, json: { verified: true, kind: 'Export', ...verdict, manifest } };
+}
+
+function bundleRows(verdict: BundleVerdict): [string, string][] {
   const { from, to, entries, checkpoint } = verdict;
   const shown = [
     `${verdict.open} whole`,
@@ -32,7 +62,7 @@ export function reportBundle(file: string, verdict: BundleVerdict): Report {
     rows.push(['deletions', `explained by notices at ${verdict.explainedBy.join(', ')}`]);
   if (verdict.filter !== null) rows.push(['filter', JSON.stringify(verdict.filter)]);
   rows.push(...historyRows(verdict));
-  return { text: lines(`verified  ${file}`, rows), json: { verified: true, kind: 'Bundle', ...verdict } };
+  return rows;
 }
 
 export function reportEvent(file: string, verdict: EventVerdict): Report {

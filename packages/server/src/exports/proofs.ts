@@ -6,6 +6,7 @@ import {
   BundleWriter,
   canonicalJson,
   type BundleHeader,
+  MANIFEST_FORMAT,
   proveRangeBefore,
   ResumableSha256,
   toHex,
@@ -26,8 +27,6 @@ export interface ProofParts {
   /** Why nothing may be proven from a log. */
   readonly requireSound: (tenant: string) => void;
 }
-
-export const MANIFEST_FORMAT = 'audit-export/1';
 
 /** The newest checkpoint of the log with the end of the export; one that covers all of it is there. */
 export async function newestUnder(

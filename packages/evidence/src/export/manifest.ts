@@ -1,0 +1,119 @@
+// The manifest of an export: what was asked for, and the checksums of the data and of its bundle, signed by the log's key.
+//
+//   <RFC 8785 text of the manifest, with its member "signatures"> newline
+//
+// The signatures are those of a note (note.ts) whose text is the RFC 8785 text without that member, and a newline.
+
+import { textOf } from '../bytes.ts';
+import { malformed } from '../errors.ts';
+import { canonicalJson } from '../json/canonical-json.ts';
+import { parseJson } from '../json/parse-json.ts';
+import { requireSameOrigin } from '../note/checkpoint.ts';
+import { openNote, type Verifier } from '../note/note.ts';
+import { isCount } from '../tree/tree.ts';
+
+export const MANIFEST_FORMAT = 'audit-export/1';
+
+export const DATA_FORMATS = ['JSON', 'NDJSON', 'CSV', 'XML'] as const;
+export type DataFormat = (typeof DATA_FORMATS)[number];
+
+export interface ManifestEntry {
+  readonly name: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export interface Manifest {
+  readonly exportId: string;
+  readonly requestedAt: string;
+  readonly tenantId: string;
+  readonly origin: string;
+  readonly criteria: Readonly<Record<string, unknown>>;
+  readonly dataFormat: DataFormat;
+  readonly counts: { readonly exported: number; readonly proven: number; readonly withheld?: unknown };
+  readonly data: ManifestEntry;
+  readonly evidence: ManifestEntry;
+  readonly range: {
+    /** Of the log's first entry, in the tenant's sequence. */
+    readonly firstIndex: number;
+    readonly from: number;
+    readonly to: number;
+    readonly complete: boolean;
+  };
+  readonly checkpoint: { readonly size: number; readonly root: string };
+}
+
+export async function openManifest(bytes: Uint8Array, verifiers: readonly Verifier[]): Promise<Manifest> {
+  const text = textOf(bytes);
+  const { signatures, ...signed } = objectIn(parseJson(text), 'it');
+  if (`${canonicalJson({ ...signed, signatures })}\n` !== text)
+    throw wrong('it is not its own RFC 8785 text');
+  if (!Array.isArray(signatures) || !signatures.every((line) => typeof line === 'string'))
+    throw wrong('signatures is no list of texts');
+  const manifest = manifestIn(signed);
+  for (const { name } of verifiers) requireSameOrigin('key', name, manifest.origin);
+  await openNote(`${canonicalJson(signed)}\n\n${signatures.join('\n')}\n`, verifiers);
+  return manifest;
+}
+
+function manifestIn(read: Record<string, unknown>): Manifest {
+  if (read['format'] !== MANIFEST_FORMAT) throw wrong(`it is not of the format ${MANIFEST_FORMAT}`);
+  const { entries } = read;
+  if (!Array.isArray(entries) || entries.length !== 2) throw wrong('entries is no list of two');
+  const counts = objectIn(read['counts'], 'counts');
+  const range = objectIn(read['range'], 'range');
+  const checkpoint = objectIn(read['checkpoint'], 'checkpoint');
+  const dataFormat = DATA_FORMATS.find((format) => format === read['dataFormat']);
+  if (dataFormat === undefined) throw wrong('dataFormat is none that is known');
+  if (typeof range['complete'] !== 'boolean') throw wrong('range.complete is not true or false');
+  return {
+    exportId: stringIn(read, 'exportId'),
+    requestedAt: stringIn(read, 'requestedAt'),
+    tenantId: stringIn(read, 'tenantId'),
+    origin: stringIn(read, 'origin'),
+    criteria: objectIn(read['criteria'], 'criteria'),
+    dataFormat,
+    counts: {
+      exported: countIn(counts, 'exported'),
+      proven: countIn(counts, 'proven'),
+      ...(counts['withheld'] !== undefined && { withheld: counts['withheld'] }),
+    },
+    data: entryIn(entries[0]),
+    evidence: entryIn(entries[1]),
+    range: {
+      firstIndex: countIn(range, 'firstIndex'),
+      from: countIn(range, 'from'),
+      to: countIn(range, 'to'),
+      complete: range['complete'],
+    },
+    checkpoint: { size: countIn(checkpoint, 'size'), root: stringIn(checkpoint, 'root') },
+  };
+}
+
+function entryIn(value: unknown): ManifestEntry {
+  const entry = objectIn(value, 'entries');
+  return { name: stringIn(entry, 'name'), size: countIn(entry, 'size'), sha256: stringIn(entry, 'sha256') };
+}
+
+function objectIn(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw wrong(`${what} is no object`);
+}
+
+function stringIn(object: Readonly<Record<string, unknown>>, name: string): string {
+  const value = object[name];
+  if (typeof value === 'string') return value;
+  throw wrong(`${name} is no text`);
+}
+
+function countIn(object: Readonly<Record<string, unknown>>, name: string): number {
+  const value = object[name];
+  if (typeof value === 'number' && isCount(value)) return value;
+  throw wrong(`${name} is no count`);
+}
+
+function wrong(why: string) {
+  return malformed(`manifest: ${why}`);
+}
