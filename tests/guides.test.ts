@@ -64,6 +64,24 @@ it('docs/guides/webhooks.md does what it says', async () => {
   }
 });
 
+it('docs/guides/exports.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const [setUp, deleted, requested, lines] = service.run(shellBlocks('docs/guides/exports.md'));
+  assert.match(setUp!, /"successCount":2/);
+  assert.match(
+    deleted!,
+    /status +Completed\n[^]*\ntimestamp,actor\.userName,action\n[^]*,Delete\.Invoice\n$/,
+  );
+  assert.equal(requested!.trim(), '');
+  assert.deepEqual(
+    lines!
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { action: string }).action),
+    ['Create.Invoice', 'Delete.Invoice'],
+  );
+});
+
 it('docs/guides/verify.md does what it says', async () => {
   await using service = await startByCommand('npm start --silent');
   const [setUp, proof, bundle, first, next] = service.run(shellBlocks('docs/guides/verify.md'));

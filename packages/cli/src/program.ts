@@ -19,6 +19,7 @@ import { searchCommand } from './commands/search.ts';
 import { serveCommand } from './commands/serve.ts';
 import { tokenCommand } from './commands/token.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { exportCommand } from './commands/export.ts';
 import { webhooksCommand } from './commands/webhooks.ts';
 import { witnessCommand } from './commands/witness.ts';
 import { configureUsage } from './usage.ts';
@@ -41,6 +42,7 @@ export function makeProgram(): Command {
     redactCommand(),
     eraseCommand(),
     confirmCommand(),
+    exportCommand(),
     webhooksCommand(),
     verifyCommand(),
     bundleCommand(),

@@ -19,10 +19,9 @@ import { failedAsking } from '../failed-asking.ts';
 import { NoAnswer } from '../fetch-bytes.ts';
 import { namesIn, oneOf, wordsIn, wordsOf } from '../given-option.ts';
 import { newChange } from '../new-change.ts';
-import { padTo } from '../output/fit-text.ts';
 import { type LineOutput, lineOutput } from '../output/line-output.ts';
 import { printable } from '../output/printable.ts';
-import { jsonLines, type JsonOption, writeRows } from '../output/rows.ts';
+import { jsonLines, type JsonOption, titledLines, writeRows } from '../output/rows.ts';
 import { listenCommand } from '../webhooks/listen-command.ts';
 import { type ServedWebhooks, servedWebhooks } from '../webhooks/served-webhooks.ts';
 import {
@@ -108,7 +107,7 @@ function createCommand(): Command {
     .action((url: string, options: CreateOptions) =>
       run(options, async (service, out) => {
         const made = await service.create(configurationOf(url, options), await newChange());
-        await out.write(options.json ? jsonLines(made) : rowLines(subscriptionRows(made)));
+        await out.write(options.json ? jsonLines(made) : titledLines(subscriptionRows(made)));
         return EXIT.done;
       }),
     );
@@ -236,9 +235,4 @@ async function subscriptionNamed(wanted: string, service: ServedWebhooks): Promi
       ? `there is no subscription ${named}; tallystick webhooks list shows them`
       : `${found.length} subscriptions are called ${named}; give the subscriptionId`,
   );
-}
-
-function rowLines(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([title]) => title.length));
-  return rows.map(([title, value]) => `${padTo(title, width)}  ${printable(value)}`);
 }
