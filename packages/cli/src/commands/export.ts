@@ -44,8 +44,6 @@ interface DownloadOptions extends ServiceOptions {
   readonly out?: string;
 }
 
-type OneOptions = ServiceOptions & JsonOption;
-
 interface Asked {
   readonly exports: ServedExports;
   readonly service: ServiceAccess;
@@ -159,14 +157,15 @@ function deleteCommand(): Command {
 }
 
 /** About one export, named by its id. */
-function oneCommand<O extends OneOptions>(
+function oneCommand(
   name: string,
   summary: string,
-  ask: (exportId: string, options: O, asked: Asked) => Promise<number>,
+  ask: (exportId: string, options: DownloadOptions & JsonOption, asked: Asked) => Promise<number>,
 ): Command {
   const command = new Command(name).summary(summary).argument('<id>', 'exportId');
-  return addServiceOptions(command, 'whose export').action((id: string, options: O) =>
-    run(options, (asked) => ask(exportIdIn(id), options, asked)),
+  return addServiceOptions(command, 'whose export').action(
+    (id: string, options: DownloadOptions & JsonOption) =>
+      run(options, (asked) => ask(exportIdIn(id), options, asked)),
   );
 }
 
@@ -193,7 +192,7 @@ function requestOf({ format, compression, query, filters, name, proofs }: Create
   };
   return {
     ...(name !== undefined && { name }),
-    criteria: criteria as NonNullable<ExportRequest['criteria']>,
+    criteria,
     format: oneOf(wordsOf(ExportFormat), format, 'format') as ExportFormat,
     compression: oneOf(wordsOf(ExportCompression), compression, 'compression') as ExportCompression,
     ...(proofs && { includeProofs: proofs }),

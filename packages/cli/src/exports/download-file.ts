@@ -30,7 +30,7 @@ export async function downloadFile(service: ServiceAccess, made: Export, file: s
   for (let size = sizeOf(part); size < fileSize || !existsSync(part); size = sizeOf(part)) {
     progress.show(size, fileSize);
     try {
-      await fetchFrom(service, made, part, size, progress.add);
+      await fetchFrom(service, made, part, size, (bytes) => progress.add(bytes));
       breaks = 0;
     } catch (error) {
       if (!(error instanceof NoAnswer) || error.status !== undefined) throw error;
