@@ -104,10 +104,12 @@ export class SealedRows {
    */
   open<R extends Row>(row: R): R {
     if (!isSealed(row)) return row;
-    return this.#orFault({ ...row }, () => {
+    const opened = { ...row };
+    this.#orFault(opened, () => {
       const { closed = null, ...open } = this.#opened(row, (...args) => this.#boxes.open(...args));
-      return { ...open, closed };
+      Object.assign(opened, open, { closed, key_id: null });
     });
+    return opened;
   }
 
   /**
@@ -116,9 +118,14 @@ export class SealedRows {
    */
   openTexts<R extends Row>(row: R, box?: SealedBox): R {
     if (!isSealed(row)) return row;
-    return this.#orFault(row, () =>
-      this.#opened(row, (...args) => this.#boxes.openTexts(...args), box ?? sealedBoxIn(row)),
-    );
+    this.#orFault(row, () => {
+      const texts = this.#opened(row, (...args) => this.#boxes.openTexts(...args), box ?? sealedBoxIn(row));
+      const own: Record<string, unknown> = row;
+      own['text1'] = texts.text1;
+      own['text2'] = texts.text2;
+      own['key_id'] = null;
+    });
+    return row;
   }
 
   /** Whether a sealed row is one of MAY_BE_SEEN, which cannot look into it: by its column, or by the value in its text. */
@@ -154,15 +161,15 @@ export class SealedRows {
     return new BoxMaker().make(changed, { tenant, eventId: eventIdOf(row) }, key, nonces);
   }
 
-  /** Changes the row. */
-  #orFault<R extends Row>(row: R, open: () => Row): R {
+  /** Changes the row if it does not open. */
+  #orFault(row: Row, open: () => void): void {
     try {
-      return Object.assign(row, open(), { key_id: null });
+      open();
     } catch (error) {
       const isFault =
         error instanceof UnusableKey && (this.#isVerifying || !(error instanceof UnknownRingKey));
       if (!isFault) throw error;
-      return Object.assign(row, { text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message });
+      Object.assign(row, { text1: null, text2: null, seeds: null, [SEALED_FAULT]: error.message });
     }
   }
 

@@ -6,6 +6,7 @@ import type { QueriedEvent } from '../../../query/queried-event.ts';
 import type { StoredEvent } from '../../../streams/log.ts';
 import type { IndexSpan } from '../../../streams/removal/removal.ts';
 import {
+  type EventRow,
   eventStillIn,
   leafIn,
   loggedEvent,
@@ -27,7 +28,7 @@ import { numberOf, textIn } from '../../rows/columns.ts';
 import { indexKeyIn } from '../../rows/tenant-row.ts';
 import { SealedRows } from '../../sealing/sealed-rows.ts';
 import { LogTables } from '../log/log-tables.ts';
-import { LoggedEvents, type LoggedRow } from './logged-events.ts';
+import { LoggedEvents, type NumberedTenant } from './logged-events.ts';
 
 const PORTION = 1024;
 
@@ -132,13 +133,13 @@ export class JournalEvents implements IndexedLog {
   }
 
   between(tenant: TenantId, from: number, end: number, bytesMax: number): LoggedEvent[] {
-    const number = this.#numberOf(tenant);
+    const numbered = this.#numbered(tenant);
     const events: LoggedEvent[] = [];
-    if (number === undefined) return events;
+    if (numbered === undefined) return events;
     const isRemoved = this.#isRemovedIn(tenant, { firstIndex: from, endIndex: end });
     let bytes = 0;
     for (let next = from; next < end && bytes < bytesMax; ) {
-      const read = this.#events.ofTenant(number, next, end, Math.min(PORTION, end - next));
+      const read = this.#events.ofTenant(numbered, next, end, Math.min(PORTION, end - next));
       const rows = this.#withDeletedUnits(tenant, read);
       for (const row of rows) {
         for (; next < row.index; next++) events.push(missingAt(next));
@@ -154,13 +155,13 @@ export class JournalEvents implements IndexedLog {
   }
 
   events(tenant: TenantId, indexes: readonly number[]): ReadTogether<QueriedEvent> {
-    const number = this.#numberOf(tenant);
+    const numbered = this.#numbered(tenant);
     const events = new Map<number, QueriedEvent>();
-    if (number === undefined) return { events, readCount: indexes.length };
+    if (numbered === undefined) return { events, readCount: indexes.length };
     let [readCount, bytes] = [0, 0];
     for (; readCount < indexes.length && bytes < READ_BYTES_MAX; readCount++) {
       const index = indexes[readCount]!;
-      const read = this.#events.ofTenant(number, index, index + 1, 1);
+      const read = this.#events.ofTenant(numbered, index, index + 1, 1);
       const [row] = this.#withDeletedUnits(tenant, read);
       if (row === undefined) continue;
       bytes += bytesOf(row);
@@ -187,7 +188,7 @@ export class JournalEvents implements IndexedLog {
     return sealed === undefined ? [own] : [own, sealed];
   }
 
-  #withDeletedUnits(tenant: TenantId, rows: readonly LoggedRow[]): readonly LoggedRow[] {
+  #withDeletedUnits(tenant: TenantId, rows: readonly EventRow[]): readonly EventRow[] {
     const notices = redactionsOf(rows);
     if (notices.length === 0) return rows;
     const removals = this.#removals(tenant, notices);
@@ -200,14 +201,14 @@ export class JournalEvents implements IndexedLog {
     return removedBy(this.#removals(tenant, [...notices]));
   }
 
-  #numberOf(tenant: TenantId): number | undefined {
-    const row = this.#tenant.get(tenant);
-    return row === undefined ? undefined : numberOf(row, 'tenant');
+  #numbered(tenantId: TenantId): NumberedTenant | undefined {
+    const row = this.#tenant.get(tenantId);
+    return row === undefined ? undefined : { tenant: numberOf(row, 'tenant'), tenantId };
   }
 }
 
 /** Of its texts. */
-function bytesOf({ row }: LoggedRow): number {
+function bytesOf({ row }: EventRow): number {
   return lengthOf(row['text1']) + lengthOf(row['text2']);
 }
 
