@@ -218,7 +218,18 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
   [`/webhooks/subscriptions/${ID}/recover`, LARGE_BYTES, () => []],
   ['/admin/dead-letter-queue/reprocess', LARGE_BYTES, () => []],
   ['/exports', LARGE_BYTES, exportRequests],
+  [`/exports/${ID}/deliver`, LARGE_BYTES, destinations],
 ];
+
+/** Destinations that are wrong in every part, or as long as they may be. */
+function destinations(bytes: number): readonly Named[] {
+  const wanted = (members: string) => `{"destination":{"type":"Sftp",${members}}}`;
+  return [
+    ['a host without end', () => wanted(`"host":"${'a.'.repeat(bytes / 2)}"`)],
+    ['a key without end', () => wanted(`"privateKey":"${'-----BEGIN'.repeat(bytes / 10)}"`)],
+    ['members that nobody knows', () => `{"destination":${keys(bytes)}}`],
+  ];
+}
 
 /** Criteria that are wrong in every part, or as many as there may be. */
 function exportRequests(bytes: number): readonly Named[] {
