@@ -2,6 +2,7 @@
 
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 
 export const SFTP_USER = 'ana';
@@ -41,7 +42,8 @@ interface Listening extends EventEmitter {
 }
 
 const LIBRARY: string = 'ssh2';
-const { Server, utils } = ((await import(LIBRARY)) as { default: Ssh }).default;
+// At once: a test that awaits while it is loaded would need a process of its own.
+const { Server, utils } = createRequire(import.meta.url)(LIBRARY) as Ssh;
 
 export class SftpServer implements AsyncDisposable {
   readonly files = new Map<string, Buffer>();

@@ -20,7 +20,6 @@ const entries = (set: string) => `UPDATE entries SET ${set} WHERE event_id = ?`;
 const CHANGES: Readonly<Record<string, string>> = {
   'an entry that ends behind its id': entries('entry = substr(entry, 1, 52)'),
   'facts that are no JSON': `UPDATE contents SET text1 = x'7b' WHERE id = ${ROW}`,
-  'an index before all others': entries('leaf_index = -7'),
 };
 
 const SETTINGS = {

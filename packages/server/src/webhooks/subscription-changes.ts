@@ -62,7 +62,8 @@ export class SubscriptionChanges {
   async create(call: Call, make: () => Promise<NextSubscription>): Promise<SubscriptionRecord> {
     const tenant = await this.#parts.tenancy.provide(call.tenant!);
     return this.#turns.take(call.tenant!, async () => {
-      const made = this.#versionOf(call, await make(), 1);
+      const next = await make();
+      const made = { ...this.#versionOf(call, next, 1), updatedAtMs: next.createdAtMs };
       await this.#requireBudget(made);
       // Nobody else can have changed it: its id is new.
       await this.#put(call, tenant, made, 'Created');
