@@ -150,10 +150,14 @@ export async function requireWholeCommits(open: () => Promise<Backend>, isEach: 
   await place.start();
   // The tenant and its log are there.
   assert.equal((await place.ask({ body: event('x') })).status, 201);
-  const count = await place.statementsOf(creationOf('whole'));
+  // What the service does for itself meanwhile counts, too: never more than the fewest is cut.
+  const counts: number[] = [];
+  for (const name of ['whole-1', 'whole-2', 'whole-3'])
+    counts.push(await place.statementsOf(creationOf(name)));
+  const count = Math.min(...counts);
   assert.ok(count > 2, `${count} statements`);
   const cuts = isEach ? Array.from({ length: count }, (_, i) => i + 1) : [Math.ceil(count / 2), count];
-  let made = 1;
+  let made = counts.length;
   let there = 0;
   for (const cut of cuts) {
     const ask = creationOf(`cut-${cut}`);
