@@ -12,6 +12,12 @@ export const CORES = availableParallelism();
 /** Of a second: what processes are counted in. */
 const TICKS = 100;
 
+/** Who makes segments rests for half a second now and then; the index is made when the service rests longer. */
+export const IDLE_MS = 3000;
+const IDLE_STEP_MS = 500;
+/** Of a processor. */
+const IDLE_SHARE_MAX = 0.15;
+
 /** Seconds of a processor until now; undefined where nobody says. The load are children of this process that have ended. */
 export function cpuSeconds(nodePids: readonly number[], server: PostgresServer): CpuSeconds | undefined {
   if (!existsSync('/proc/self/stat')) return undefined;
@@ -30,6 +36,20 @@ export function cpuSeconds(nodePids: readonly number[], server: PostgresServer):
 /** Of one process alone; undefined where nobody says, or it has ended. */
 export function cpuSecondsOf(pid: number): number | undefined {
   return timesOf(pid)?.own;
+}
+
+/** Whether the service has next to nothing to do for a while; where nobody says what it does, at once. */
+export async function isIdleWithin(pid: number, msMax: number): Promise<boolean> {
+  const deadline = performance.now() + msMax;
+  for (let idleMs = 0; idleMs < IDLE_MS; ) {
+    const before = cpuSecondsOf(pid);
+    if (before === undefined) return true;
+    await new Promise((resolve) => setTimeout(resolve, IDLE_STEP_MS));
+    const busyMs = ((cpuSecondsOf(pid) ?? before) - before) * 1000;
+    idleMs = busyMs <= IDLE_SHARE_MAX * IDLE_STEP_MS ? idleMs + IDLE_STEP_MS : 0;
+    if (performance.now() > deadline) return false;
+  }
+  return true;
 }
 
 /** Processors that were busy for it between two looks, on average. */

@@ -3,7 +3,7 @@
 // BENCH_ASKED_MS for how long each question is asked at most, BENCH_BACKGROUND how many arrive each second meanwhile.
 
 import { type Backend, POSTGRES, SQLITE } from './backends.ts';
-import { cpuSecondsOf } from './cpu.ts';
+import { IDLE_MS, isIdleWithin } from './cpu.ts';
 import { type Benchmark, percentile, percentilesText, type Row } from './measure.ts';
 import { type Asked, Caller } from './processes/caller.ts';
 import { ADMIN_KEY, fill, startService, startSteadyLoad } from './processes/processes.ts';
@@ -20,11 +20,6 @@ const ASKED_MS_MAX = Number(process.env['BENCH_ASKED_MS'] ?? 20_000);
 const ASKED_TIMES_MIN = 5;
 /** So long may the index come after the log; then what is asked is asked anyway, and the table says so. */
 const INDEXED_MS_MAX = 60_000 + EVENTS * 1.2;
-/** Who makes segments rests for half a second now and then; the index is made when the service rests longer. */
-const IDLE_MS = 3000;
-const IDLE_STEP_MS = 500;
-/** Of a processor. */
-const IDLE_SHARE_MAX = 0.15;
 const BACKGROUND = {
   eventsPerSecond: Number(process.env['BENCH_BACKGROUND'] ?? 1000),
   firstEvent: EVENTS,
@@ -127,20 +122,6 @@ async function indexed(caller: Caller, pid: number, filledSeconds: number): Prom
   if (!isWhole) return { name, figure: `not within ${Math.round(INDEXED_MS_MAX / 1000)} s` };
   const seconds = filledSeconds + (performance.now() - filledAt - IDLE_MS) / 1000;
   return { name, figure: `${Math.round(EVENTS / seconds)}/s` };
-}
-
-/** Whether the service has next to nothing to do for a while; where nobody says what it does, at once. */
-async function isIdleWithin(pid: number, msMax: number): Promise<boolean> {
-  const deadline = performance.now() + msMax;
-  for (let idleMs = 0; idleMs < IDLE_MS; ) {
-    const before = cpuSecondsOf(pid);
-    if (before === undefined) return true;
-    await new Promise((resolve) => setTimeout(resolve, IDLE_STEP_MS));
-    const busyMs = ((cpuSecondsOf(pid) ?? before) - before) * 1000;
-    idleMs = busyMs <= IDLE_SHARE_MAX * IDLE_STEP_MS ? idleMs + IDLE_STEP_MS : 0;
-    if (performance.now() > deadline) return false;
-  }
-  return true;
 }
 
 /** The first of the first stream. */

@@ -7,3 +7,7 @@ export function contentMonthOf(expiresAtMs: number | undefined): number {
   const expires = new Date(expiresAtMs);
   return (expires.getUTCFullYear() - 1970) * 12 + expires.getUTCMonth() + 1;
 }
+
+export function startOfContentMonth(month: number): number {
+  return Date.UTC(1970, month - 1);
+}

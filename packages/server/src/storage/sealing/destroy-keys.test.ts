@@ -166,6 +166,29 @@ test('no key is destroyed while content is left under it, or may still come unde
   await store.close();
 });
 
+test('a closed key is destroyed when its own tenant has no content of its month left', async () => {
+  const { place, store } = await sealedStore();
+  const { storage } = store;
+  await storage.tenants.ensure('other', NOW_MS);
+  const longer = () => draftOf(EVENT, { retention: 'P8Y' });
+  await append(storage, request('other', some(1)), now());
+  await append(storage, request('acme', [...some(1), longer(), ...some(1)]), now());
+  await storage.tenantKeys.rotate('acme');
+  await append(storage, request('acme', [...some(1), longer()]), now());
+  const keysLeft = () => storage.tenantKeys.renew('acme');
+  assert.equal(await keysLeft(), 5, 'of the tenant, and two of each month');
+  await destroyTenantKeys('acme', { keys: storage.tenantKeys, place, nowMs: NOW_MS });
+  assert.equal(await keysLeft(), 5);
+  await removeAll(store, 1);
+  await destroyTenantKeys('acme', { keys: storage.tenantKeys, place, nowMs: NOW_MS });
+  assert.equal(await keysLeft(), 5, 'the third event is under the first key, too');
+  await removeAll(store, 3);
+  await destroyTenantKeys('acme', { keys: storage.tenantKeys, place, nowMs: NOW_MS });
+  assert.equal(await keysLeft(), 3);
+  assert.match(await contentsOf(store), /^DDD\.+$/);
+  await store.close();
+});
+
 const YEARS_MS = 8 * 365 * 86_400_000;
 
 test('the keys of a month go, in the keyring, too, once it is over and all of its content is removed', async () => {

@@ -40,15 +40,15 @@ export function* renewKeys(
 }
 
 /**
- * Destroys closed keys that are not used. Returns the ids of all tenant keys that are destroyed, also before: a crash may have kept the
- * keyring from losing them.
+ * Destroys closed keys of content that are unused, and tenant keys that are over none. Returns the ids of all tenant keys that are
+ * destroyed, also before: a crash may have kept the keyring from losing them.
  */
-export function* destroyKeys(rows: KeyRows, used: ReadonlySet<string>): Resumable<string[]> {
+export function* destroyKeys(rows: KeyRows, unused: ReadonlySet<string>): Resumable<string[]> {
   const all = yield* awaited(rows.all());
   const isLeft = new Set<string>();
   const gone: StoredKey[] = [];
   for (const key of all.filter(({ purpose, state }) => purpose === 'Content' && state !== 'Destroyed')) {
-    if (key.state === 'Closed' && !used.has(key.keyId)) gone.push(key);
+    if (key.state === 'Closed' && unused.has(key.keyId)) gone.push(key);
     else isLeft.add(key.overId);
   }
   const tenantKeys = all.filter(

@@ -103,6 +103,24 @@ test('a key without content is destroyed once it is closed, and the log goes on'
   assert.equal(left, 2);
 });
 
+test('of two closed keys the one is destroyed that has no content of its month left', async () => {
+  await using nodes = await twoNodes();
+  const { one, other, url } = nodes;
+  await append(other, request('acme', [...some(2), draftOf({}, { retention: 'P8Y' })]));
+  await one.tenantKeys.rotate('acme');
+  await append(other, request('acme', some(1)));
+  const keysLeft = () => one.tenantKeys.renew('acme');
+  assert.equal(await keysLeft(), 4);
+  await raw(url, 'DELETE FROM contents WHERE leaf_index = 0');
+  await one.tenantKeys.destroyUnused('acme');
+  assert.equal(await keysLeft(), 4, 'the second event is under the key, too');
+  await raw(url, 'DELETE FROM contents WHERE leaf_index = 1');
+  await one.tenantKeys.destroyUnused('acme');
+  assert.equal(await keysLeft(), 3);
+  const events = await other.log.forTenant('acme').events(2, 4, 2);
+  assert.match(soundContent(events[1]).texts[1], new RegExp(CANARY));
+});
+
 test('a node with another keyring does not start', async () => {
   const url = await server.createDatabase();
   await using one = await open(url, testRing(1));

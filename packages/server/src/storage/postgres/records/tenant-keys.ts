@@ -9,7 +9,6 @@ import { keyIn } from '../../rows/key-row.ts';
 import { destroyKeys, type KeyRows, renewKeys } from '../../sealing/key-changes.ts';
 import type { Keyring } from '../../sealing/keyring.ts';
 import { ALL_TENANTS, type Database, statement, type Transaction } from '../connection/database.ts';
-import { ENTRIES_WITH_CONTENTS } from '../log/log-columns.ts';
 
 const RING_KEYS = statement(`SELECT DISTINCT ring_key FROM tenant_keys WHERE state <> 'Destroyed'`);
 const NAMED_RING_KEYS = statement('SELECT DISTINCT ring_key FROM tenant_keys');
@@ -26,8 +25,13 @@ const CLOSE = statement(
   `UPDATE tenant_keys SET state = 'Closed' WHERE tenant_id = $1 AND state = 'Open'
      AND (purpose <> 'Tenant' OR $2) AND ($3::integer IS NULL OR (month > 0 AND month < $3))`,
 );
-const USED = statement(
-  `SELECT DISTINCT key_id FROM ${ENTRIES_WITH_CONTENTS} WHERE entries.tenant_id = $1 AND key_id IS NOT NULL`,
+const CLOSED = statement(
+  `SELECT key_id, month FROM tenant_keys
+   WHERE tenant_id = $1 AND purpose = 'Content' AND state = 'Closed' AND month > 0`,
+);
+/** Content under a key expires in the month of the key, so that one partition is read. */
+const IS_USED = statement(
+  'SELECT 1 FROM contents WHERE tenant_id = $1 AND content_month = $2 AND key_id = $3 LIMIT 1',
 );
 const EMPTIED = statement(
   `SELECT month FROM tenant_keys WHERE purpose = 'Content' AND month > 0 AND month < $1
@@ -73,14 +77,24 @@ export function createTenantKeyStore(database: Database, { ring, random }: Tenan
           ),
     async destroyUnused(tenant) {
       // Closed before: no more content comes under those that are destroyed.
-      const used = await database.read({ role: 'Reader', tenants: [tenant] }, USED, [tenant]);
-      const keyIds = new Set(used.map((row) => textIn(row, 'key_id')));
-      return changing(tenant, (transaction) => runAsync(destroyKeys(rowsOf(tenant, transaction), keyIds)));
+      const unused = await unusedKeysOf(tenant, database);
+      return changing(tenant, (transaction) => runAsync(destroyKeys(rowsOf(tenant, transaction), unused)));
     },
     emptiedMonths: async (before) =>
       (await database.read(ALL_TENANTS, EMPTIED, [before])).map((row) => numberOf(row, 'month')),
     ringKeys: () => ringKeysIn(database),
   };
+}
+
+async function unusedKeysOf(tenant: TenantId, database: Database): Promise<Set<string>> {
+  const scope = { role: 'Reader', tenants: [tenant] } as const;
+  const unused = new Set<string>();
+  for (const row of await database.read(scope, CLOSED, [tenant])) {
+    const keyId = textIn(row, 'key_id');
+    if ((await database.read(scope, IS_USED, [tenant, numberOf(row, 'month'), keyId])).length === 0)
+      unused.add(keyId);
+  }
+  return unused;
 }
 
 function rowsOf(tenant: TenantId, transaction: Transaction): KeyRows {

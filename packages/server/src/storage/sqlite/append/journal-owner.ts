@@ -153,9 +153,9 @@ export class JournalOwner implements Disposable {
     );
   }
 
-  destroyKeys(tenant: TenantId, used: readonly string[]): string[] {
+  destroyKeys(tenant: TenantId, unused: readonly string[]): string[] {
     return this.#orOpenAnew(({ db }) =>
-      inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(used)))),
+      inTransaction(db, () => runSync(destroyKeys(keyRowsOf(db, tenant), new Set(unused)))),
     );
   }
 

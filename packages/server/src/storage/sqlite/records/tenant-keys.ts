@@ -1,10 +1,12 @@
 // The keys of tenants in journal.db, beside what the writer needs for each pool: sqlite/append/journal-keys.ts.
 
-import type { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { TenantId } from '@tallystick/contract';
 import type { Calls } from '../../../runtime/calls.ts';
+import { pauseForOthers } from '../../../runtime/pause.ts';
 import type { TenantKeyStore } from '../../../streams/removal/tenant-keys.ts';
-import { numberOf, textIn } from '../../rows/columns.ts';
+import { numberOf, textIn, textOrNone } from '../../rows/columns.ts';
+import { startOfContentMonth } from '../../rows/content-month.ts';
 import { keyIn } from '../../rows/key-row.ts';
 import type { KeyRows } from '../../sealing/key-changes.ts';
 import type { JournalOwner } from '../append/journal-owner.ts';
@@ -61,9 +63,7 @@ export function createTenantKeyStore(reading: DatabaseSync, owner: Calls<Journal
   const tenants = reading.prepare(
     `SELECT DISTINCT tenant_id FROM tenant_keys JOIN tenants USING (tenant) WHERE tenant_id > ? ORDER BY tenant_id LIMIT ?`,
   );
-  const used = reading.prepare(
-    `SELECT DISTINCT key_id FROM entries JOIN contents USING (id) WHERE ${OF_TENANT} AND key_id IS NOT NULL`,
-  );
+  const unused = new UnusedKeys(reading);
   const emptied = reading.prepare(
     `SELECT month FROM tenant_keys WHERE purpose = 'Content' AND month > 0 AND month < ?
      GROUP BY month HAVING min(state = 'Destroyed') = 1`,
@@ -74,12 +74,52 @@ export function createTenantKeyStore(reading: DatabaseSync, owner: Calls<Journal
     rotate: (tenant) => owner.closeKeys(tenant, 'Data'),
     closeBefore: (tenant, before) => owner.closeKeys(tenant, { before }),
     renew: (tenant) => owner.renewKeys(tenant),
-    destroyUnused: async (tenant) =>
-      owner.destroyKeys(
-        tenant,
-        used.all(tenant).map((row) => textIn(row, 'key_id')),
-      ),
+    destroyUnused: async (tenant) => owner.destroyKeys(tenant, await unused.of(tenant)),
     emptiedMonths: async (before) => emptied.all(before).map((row) => numberOf(row, 'month')),
     ringKeys: async () => ringKeysIn(reading),
   };
+}
+
+/** Some milliseconds. */
+const LOOKED_AT_MAX = 2000;
+
+/**
+ * Content under a key expires in the month of the key, so that only the contents of that month are looked at: of a month that is over,
+ * those that a hold keeps.
+ */
+class UnusedKeys {
+  readonly #closed: StatementSync;
+  readonly #contents: StatementSync;
+
+  constructor(reading: DatabaseSync) {
+    this.#closed = reading.prepare(
+      `SELECT key_id, month FROM tenant_keys
+       WHERE ${OF_TENANT} AND purpose = 'Content' AND state = 'Closed' AND month > 0`,
+    );
+    this.#contents = reading.prepare(
+      `SELECT expires_at_ms, id, key_id FROM contents WHERE (expires_at_ms, id) > (?, ?) AND expires_at_ms < ?
+       ORDER BY expires_at_ms, id LIMIT ${LOOKED_AT_MAX}`,
+    );
+  }
+
+  /** The closed keys of content under which there is none. */
+  async of(tenant: TenantId): Promise<string[]> {
+    const byMonth = Map.groupBy(this.#closed.all(tenant), (row) => numberOf(row, 'month'));
+    const unused: string[] = [];
+    for (const [month, rows] of byMonth)
+      unused.push(...(await this.#ofMonth(month, new Set(rows.map((row) => textIn(row, 'key_id'))))));
+    return unused;
+  }
+
+  async #ofMonth(month: number, keys: Set<string>): Promise<Iterable<string>> {
+    for (let [ms, id] = [startOfContentMonth(month), -1]; keys.size > 0; ) {
+      const rows = this.#contents.all(ms, id, startOfContentMonth(month + 1));
+      for (const row of rows) keys.delete(textOrNone(row, 'key_id') ?? '');
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      [ms, id] = [numberOf(last, 'expires_at_ms'), numberOf(last, 'id')];
+      await pauseForOthers();
+    }
+    return keys;
+  }
 }
