@@ -1,14 +1,21 @@
 // Two nodes on one database with one keyring.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { CLASSIFICATIONS } from '@tallystick/contract';
 import { systemClock } from '../../../runtime/clock.ts';
 import { createSystemRandom } from '../../../runtime/random.ts';
 import { raw } from '../../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../../testing/postgres-server.ts';
 import { sealingBy, testRing } from '../../../testing/sealed-store.ts';
 import { append, draftOf, NOW_MS, request, soundContent, STREAMS } from '../../conformance/claims.ts';
-import type { RingData } from '../../sealing/keyring.ts';
+import { changeKeyring } from '../../sealing/destroy-keys.ts';
+import { FILE_PROVIDER, newRingKey } from '../../sealing/keyring-file.ts';
+import { KEYRING_FILE, openKeyring } from '../../sealing/open-keyring.ts';
+import { type OpenSealing, sealedBits } from '../../sealing/sealing.ts';
 import type { Storage } from '../../storage.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
 
@@ -20,14 +27,14 @@ before(async () => {
 });
 after(() => server?.[Symbol.asyncDispose]());
 
-function open(url: string, ring: RingData): Promise<Storage> {
+function open(url: string, openSealing: OpenSealing): Promise<Storage> {
   return openPostgresStorage({
     url,
     logOrigin: 'audit.example.com',
     streams: STREAMS,
     clock: systemClock,
     random: createSystemRandom(),
-    openSealing: sealingBy(ring),
+    openSealing,
   });
 }
 
@@ -40,8 +47,8 @@ async function twoNodes(): Promise<{ url: string; one: Storage; other: Storage }
   const url = await server.createDatabase();
   const ring = testRing();
   const stack = new AsyncDisposableStack();
-  const one = stack.use(await open(url, ring));
-  const other = stack.use(await open(url, ring));
+  const one = stack.use(await open(url, sealingBy(ring)));
+  const other = stack.use(await open(url, sealingBy(ring)));
   await one.tenants.ensure('acme', NOW_MS);
   return { url, one, other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
@@ -123,7 +130,49 @@ test('of two closed keys the one is destroyed that has no content of its month l
 
 test('a node with another keyring does not start', async () => {
   const url = await server.createDatabase();
-  await using one = await open(url, testRing(1));
+  await using one = await open(url, sealingBy(testRing(1)));
   await one.tenants.ensure('acme', NOW_MS);
-  await assert.rejects(open(url, testRing(2)), /^StartError: the keyring .* is not the one of this store/);
+  await assert.rejects(
+    open(url, sealingBy(testRing(2))),
+    /^StartError: the keyring .* is not the one of this store/,
+  );
+});
+
+test('a copy of the keyring from before a rotation does not start a node, though nothing sealed is left', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tallystick-ring-'));
+  try {
+    const path = join(directory, KEYRING_FILE);
+    const place = { path, provider: FILE_PROVIDER, sealed: sealedBits(CLASSIFICATIONS) };
+    const making = { random: createSystemRandom(), nowMs: NOW_MS };
+    const url = await server.createDatabase();
+    const openBySettings = () => open(url, (ringKeys) => openKeyring(place, ringKeys, making));
+    {
+      await using one = await openBySettings();
+      await one.tenants.ensure('acme', NOW_MS);
+      await append(one, request('acme', some(1)));
+    }
+    const older = readFileSync(path);
+    const made = newRingKey(making);
+    await changeKeyring({ place }, (ring) => ({ ...ring, keys: [...ring.keys, made] }));
+    {
+      await using one = await openBySettings();
+      await one.tenantKeys.renew('acme');
+      assert.deepEqual(await one.tenantKeys.ringKeys(), [made.id]);
+      await one.tenantKeys.close('acme');
+      await raw(url, 'DELETE FROM contents');
+      await one.tenantKeys.destroyUnused('acme');
+      assert.deepEqual(await one.tenantKeys.ringKeys(), []);
+    }
+    const newer = readFileSync(path);
+    writeFileSync(path, older);
+    await assert.rejects(
+      openBySettings(),
+      new RegExp(`^StartError: the keyring .* it has no key ${made.id}, .* from before a rotation`),
+    );
+    writeFileSync(path, newer);
+    await using one = await openBySettings();
+    await append(one, request('acme', some(1)));
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });
