@@ -14,7 +14,8 @@ import { openRunningJournal } from '../testing/running-journal.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
-const SHORT = { conditions: { action: 'Delete.Invoice' }, effect: { retentionPeriod: 'PT1S' } };
+/** Long enough to be signed and copied from, on a busy machine, before it is purged. */
+const SHORT = { conditions: { action: 'Delete.Invoice' }, effect: { retentionPeriod: 'PT3S' } };
 const INVOICE = { action: 'Delete.Invoice' };
 const CONTRACT = { action: 'Sign.Contract' };
 const KEPT = 'content past its expiry is kept: it does not follow from what has decided about it';
