@@ -3,17 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import {
-  compareBytes,
-  concat,
-  fromBase64,
-  fromHex,
-  readU64,
-  textOf,
-  toBase64,
-  toHex,
-  writeU64,
-} from './bytes.ts';
+import { compareBytes, concat, fromBase64, readU64, textOf, toBase64, toHex, writeU64 } from './bytes.ts';
+import { fromHex } from './hash/from-hex.ts';
 import { EvidenceError } from './errors.ts';
 
 const bytes = fc.uint8Array({ maxLength: 200 });

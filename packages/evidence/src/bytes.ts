@@ -69,14 +69,6 @@ export function toHex(bytes: Uint8Array): string {
   return text;
 }
 
-/** Lowercase only. */
-export function fromHex(text: string): Uint8Array {
-  if (text.length % 2 !== 0 || !/^[0-9a-f]*$/.test(text)) throw malformed('not lowercase hexadecimal');
-  const bytes = new Uint8Array(text.length / 2);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16);
-  return bytes;
-}
-
 const NOT_BASE64 = 0xff;
 const BASE64_VALUES = new Uint8Array(128).fill(NOT_BASE64);
 for (const [value, digit] of [

@@ -1,7 +1,7 @@
 // What can be proven: the public surface of the evidence package, in the order of an event's way.
 
 export { EvidenceError, REASONS, type Reason } from './errors.ts';
-export { equalBytes, fromBase64, fromHex, toBase64, toHex } from './bytes.ts';
+export { equalBytes, fromBase64, toBase64, toHex } from './bytes.ts';
 
 // JSON that means one thing
 export { canonicalJson, isCanonicalJson } from './json/canonical-json.ts';
@@ -19,6 +19,7 @@ export {
 } from './json/strict-json.ts';
 
 // Hashing
+export { fromHex } from './hash/from-hex.ts';
 export { type RunningHash, type Sha256, sha256, Sha256Stream } from './hash/sha256.ts';
 export { fastSha256 } from './hash/sha256-fast.ts';
 export { ResumableSha256, type Sha256State } from './hash/resumable-sha256.ts';

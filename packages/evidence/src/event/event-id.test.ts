@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { fromHex, toHex } from '../bytes.ts';
+import { toHex } from '../bytes.ts';
+import { fromHex } from '../hash/from-hex.ts';
 import { refusal } from '../testing/refusal.ts';
 import { EVENT_ID_LENGTH, eventIdBytes, writeEventId } from './event-id-bytes.ts';
 import { eventIdText } from './event-id.ts';

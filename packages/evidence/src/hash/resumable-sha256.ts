@@ -1,6 +1,7 @@
 // A running SHA-256 whose state is data: another process, or another thread, goes on with it where the first one has stopped.
 
-import { concat, fromHex, toHex, writeU64 } from '../bytes.ts';
+import { concat, toHex, writeU64 } from '../bytes.ts';
+import { fromHex } from './from-hex.ts';
 import { malformed } from '../errors.ts';
 import { DIGEST_AT, MESSAGES_AT, PAGE_BYTES } from './sha256-module.ts';
 import { sharedCompressor } from './sha256-fast.ts';

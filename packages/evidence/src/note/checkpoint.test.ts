@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromHex, toBase64, utf8 } from '../bytes.ts';
+import { toBase64, utf8 } from '../bytes.ts';
+import { fromHex } from '../hash/from-hex.ts';
 import { formatCheckpoint, openCheckpoint, parseCheckpoint, parseDecimal } from './checkpoint.ts';
 import { signCheckpoint, noteSigner, signNote } from './signer.ts';
 import { EvidenceError } from '../errors.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { concat, fromHex, utf8 } from '../bytes.ts';
+import { concat, utf8 } from '../bytes.ts';
+import { fromHex } from '../hash/from-hex.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { refusal } from '../testing/refusal.ts';
 import { ed25519Key } from './signer.ts';

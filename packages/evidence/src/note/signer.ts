@@ -1,7 +1,8 @@
 // Makers of signed notes, checkpoints and cosignatures, from a private key: the 32-byte seed of Ed25519 (RFC 8032). The formats
 // are those of note.ts, checkpoint.ts and cosignature.ts, which check what is made here.
 
-import { concat, fromBase64, fromHex, toBase64, utf8, writeU64 } from '../bytes.ts';
+import { concat, fromBase64, toBase64, utf8, writeU64 } from '../bytes.ts';
+import { fromHex } from '../hash/from-hex.ts';
 import { malformed } from '../errors.ts';
 import { isCount } from '../tree/tree.ts';
 import { type Checkpoint, formatCheckpoint, parseCheckpoint, requireSameOrigin } from './checkpoint.ts';

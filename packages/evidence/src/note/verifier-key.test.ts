@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { concat, fromBase64, fromHex, toBase64, toHex } from '../bytes.ts';
+import { concat, fromBase64, toBase64, toHex } from '../bytes.ts';
+import { fromHex } from '../hash/from-hex.ts';
 import { EvidenceError } from '../errors.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';

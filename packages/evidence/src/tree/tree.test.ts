@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fromHex, toHex } from '../bytes.ts';
+import { toHex } from '../bytes.ts';
+import { fromHex } from '../hash/from-hex.ts';
 import { sha256 } from '../hash/sha256.ts';
 import { NaiveTree } from '../testing/naive-tree.ts';
 import { refusal } from '../testing/refusal.ts';
