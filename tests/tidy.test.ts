@@ -40,6 +40,7 @@ const EVIDENCE_ROOMS: Record<string, readonly string[]> = {
   witness: ['tree', 'note'],
   bundle: ['json', 'hash', 'tree', 'event', 'note'],
   export: ['json', 'hash', 'tree', 'event', 'note', 'bundle'],
+  page: ['hash', 'note', 'export'],
 };
 
 const NOUNS = [
@@ -71,7 +72,6 @@ const EVERYWHERE = [
   'written-json',
   'start-error',
 ];
-
 const OPEN = [...NOUNS, ...EVERYWHERE];
 
 /** Which room of the server may import which; app names all of them, main.ts only what it starts. */
@@ -325,7 +325,7 @@ describe('habits', () => {
 
   it('every file is used by something', () => {
     const entries =
-      /\/src\/(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$/;
+      /\/src\/(page\/)?(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$/;
     const roots = files.filter(({ path }) => entries.test(path) || path.endsWith('.test.ts'));
     const used = new Set(importedFrom(roots, files).map(({ path }) => path));
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));

@@ -67,8 +67,9 @@ function endWithLauncher() {
 
 /** Runs the command in a child that stands in for this process: same terminal, same signals, same exit code. */
 function startAgain(node, flags) {
-  const condition = inRepository ? ['--conditions=source'] : [];
-  const args = [...flags, ...condition, launcher, ...process.argv.slice(2)];
+  // The page that verifies exports is made of the sources, and Node calls it experimental to take types out of them.
+  const sources = inRepository ? ['--conditions=source', '--disable-warning=ExperimentalWarning'] : [];
+  const args = [...flags, ...sources, launcher, ...process.argv.slice(2)];
   const env = { ...process.env, [LAUNCHED]: 'yes' };
   const child = spawn(node, args, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal));

@@ -192,13 +192,18 @@ export {
 } from './bundle/verify-bundle.ts';
 
 // The archive of an export: data, bundle and manifest
+export { type ExportHashing, type ExportVerdict, verifyExport } from './export/verify-export.ts';
+export { type ExportArchive, MANIFEST_FORMAT, MANIFEST_NAME, PAGE_NAME } from './export/manifest.ts';
+export { type ArchiveBytes, ZipArchive } from './export/zip-archive.ts';
 export {
-  type ExportArchive,
-  type ExportHashing,
-  type ExportVerdict,
-  verifyExport,
-} from './export/verify-export.ts';
-export { MANIFEST_FORMAT } from './export/manifest.ts';
+  bundleVerdictRows,
+  checkpointRows,
+  exportVerdictRows,
+  historyRows,
+  refusalRows,
+  type VerdictRow,
+} from './export/verdict-rows.ts';
+export { verifierPage } from './page/markup.ts';
 
 // The rules of that verdict, for the verifier of a whole store
 export { Deletions } from './bundle/deletions.ts';

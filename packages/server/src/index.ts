@@ -15,6 +15,7 @@ export { ConfigError } from './config/config-error.ts';
 export { verifyingUrl } from './config/database-urls.ts';
 export { showAsJson, showAsText } from './config/show.ts';
 export { keyringOf } from './keyring-place.ts';
+export { linkPage } from './app/link-page.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
 export { createKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';
 export { backUp } from './operate/back-up.ts';

@@ -1,6 +1,7 @@
 // tallystick export: files of a tenant's events from a running service. Exit codes: 0 done; 1 it failed, or could not be had; 2 the command
 // line is wrong.
 
+import { writeFileSync } from 'node:fs';
 import {
   type Export,
   ExportCompression,
@@ -64,7 +65,8 @@ export function exportCommand(): Command {
     .addCommand(statusCommand())
     .addCommand(downloadCommand())
     .addCommand(retryCommand())
-    .addCommand(deleteCommand());
+    .addCommand(deleteCommand())
+    .addCommand(pageCommand());
 }
 
 function createCommand(): Command {
@@ -154,6 +156,24 @@ function deleteCommand(): Command {
       return EXIT.done;
     },
   );
+}
+
+function pageCommand(): Command {
+  return new Command('page')
+    .summary('write the page that verifies exports')
+    .description(
+      'Writes the HTML page that verifies exports in a browser, without a network: the one that is in every export with proofs.',
+    )
+    .argument('<file>', 'a new file, such as verify.html; never replaces one')
+    .action(async (file: string) => {
+      try {
+        requireNewFile(file, 'name another');
+        const { linkPage } = await import('@tallystick/server');
+        writeFileSync(file, await linkPage(), { flag: 'wx' });
+      } catch (error) {
+        process.exitCode = failedAsking(error);
+      }
+    });
 }
 
 /** About one export, named by its id. */

@@ -1,13 +1,12 @@
 // tallystick verify with the archive of an export: as a service has made it, and as somebody has changed it.
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { crc32, deflateRawSync } from 'node:zlib';
-import { entryBegin, entryEnd, type ZipEntry, zipEnd } from '../../../server/src/exports/packing/zip.ts';
 import { unzipped } from '../../../server/src/testing/unzipped.ts';
 import { until } from '../../../server/src/testing/until.ts';
+import { changedArchive, edit } from '../testing/changed-archive.ts';
 import { emptyPlace, type Place } from '../testing/place.ts';
 import { ADMIN_KEY, type RunningLog, startLog, TENANT } from '../testing/running-log.ts';
 
@@ -86,30 +85,10 @@ async function verify(archive: Buffer, ...words: string[]) {
   return { code, said, stderr };
 }
 
-/** The same archive with its texts changed. */
-function changed(archive: Buffer, change: (texts: Map<string, string>) => void): Buffer {
-  const texts = unzipped(archive);
-  change(texts);
-  const pieces: Uint8Array[] = [];
-  const entries: ZipEntry[] = [];
-  let offset = 0;
-  for (const [name, text] of texts) {
-    const raw = Buffer.from(text);
-    const packed = deflateRawSync(raw);
-    const entry = { name, offset, rawBytes: raw.length, crc: crc32(raw), packedBytes: packed.length };
-    for (const piece of [entryBegin(name), packed, entryEnd(entry)]) {
-      pieces.push(piece);
-      offset += piece.length;
-    }
-    entries.push(entry);
-  }
-  return Buffer.concat([...pieces, zipEnd(entries, offset)]);
-}
-
 const dataOf = (texts: Map<string, string>) => [...texts.keys()].find((name) => name.startsWith('events.'))!;
 
 function withData(name: string, change: (text: string) => string): Buffer {
-  return changed(archives.get(name)!, (texts) => {
+  return changedArchive(archives.get(name)!, (texts) => {
     const before = texts.get(dataOf(texts))!;
     const now = change(before);
     assert.notEqual(now, before, 'something is changed');
@@ -224,18 +203,32 @@ describe('tallystick verify, with an export', () => {
       ],
       ['no manifest', 'MALFORMED', (texts) => texts.delete('manifest.json')],
       ['a file beside', 'MALFORMED', (texts) => texts.set('readme.txt', 'all is well')],
+      ['another page', 'CHECKSUM_MISMATCH', edit('verify.html', (text) => text.replace('NOT ', ''))],
     ];
     for (const [what, reason, change] of cases) {
-      const { code, said } = await verify(changed(archives.get('JSON')!, change));
+      const { code, said } = await verify(changedArchive(archives.get('JSON')!, change));
       // A line that is left out is told by whatever comes first: the count, or the checksum.
       const expected = what === 'a line left out' ? [reason, 'TRUNCATED'] : [reason];
       assert.equal(code, 1, `${what}: ${JSON.stringify(said)}`);
       assert.ok(expected.includes(String(said['reason'])), `${what}: ${JSON.stringify(said)}`);
     }
     const swapped = await verify(
-      changed(archives.get('JSON')!, (texts) => texts.set('manifest.json', other)),
+      changedArchive(archives.get('JSON')!, (texts) => texts.set('manifest.json', other)),
     );
     assert.deepEqual([swapped.code, swapped.said['reason']], [1, 'CHECKSUM_MISMATCH']);
+  });
+
+  it('verifies an archive without its page, which proves nothing', async () => {
+    const bare = changedArchive(archives.get('JSON')!, (texts) => texts.delete('verify.html'));
+    const { code, said } = await verify(bare);
+    assert.equal(code, 0, JSON.stringify(said));
+  });
+
+  it('writes the same page that is in the archive', async () => {
+    const file = join(place.folder, 'verify.html');
+    assert.equal((await place.run(['export', 'page', file])).code, 0);
+    assert.equal(readFileSync(file, 'utf8'), unzipped(archives.get('JSON')!).get('verify.html'));
+    assert.equal((await place.run(['export', 'page', file])).code, 2, 'and replaces no file');
   });
 
   it('refuses another key', async () => {
@@ -255,7 +248,9 @@ describe('tallystick verify, with an export', () => {
   });
 
   it('refuses an entry that is larger than it says, before it has unpacked all of it', async () => {
-    const bomb = changed(archives.get('JSON')!, (texts) => texts.set('events.json', ' '.repeat(50_000_000)));
+    const bomb = changedArchive(archives.get('JSON')!, (texts) =>
+      texts.set('events.json', ' '.repeat(50_000_000)),
+    );
     const at = bomb.readUInt32LE(bomb.length - 6);
     bomb.writeUInt32LE(1000, at + 24);
     const { code, said } = await verify(bomb);
@@ -263,12 +258,3 @@ describe('tallystick verify, with an export', () => {
     assert.match(String(said['message']), /events\.json is larger than the archive says/);
   });
 });
-
-function edit(name: string, change: (text: string) => string) {
-  return (texts: Map<string, string>): void => {
-    const before = texts.get(name)!;
-    const now = change(before);
-    assert.notEqual(now, before, `${name} is changed`);
-    texts.set(name, now);
-  };
-}

@@ -1,10 +1,11 @@
-// The manifest of an export: what was asked for, and the checksums of the data and of its bundle, signed by the log's key.
+// The manifest of an export: what was asked for, and the checksums of the data, of its bundle and of the page that verifies them, signed
+// by the log's key.
 //
 //   <RFC 8785 text of the manifest, with its member "signatures"> newline
 //
 // The signatures are those of a note (note.ts) whose text is the RFC 8785 text without that member, and a newline.
 
-import { textOf } from '../bytes.ts';
+import { concat, textOf } from '../bytes.ts';
 import { malformed } from '../errors.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { parseJson } from '../json/parse-json.ts';
@@ -13,6 +14,16 @@ import { openNote, type Verifier } from '../note/note.ts';
 import { isCount } from '../tree/tree.ts';
 
 export const MANIFEST_FORMAT = 'audit-export/1';
+export const MANIFEST_NAME = 'manifest.json';
+export const PAGE_NAME = 'verify.html';
+const BYTES_MAX = 1_048_576;
+
+/** The files of an export: the entries of its archive, or the same unpacked. */
+export interface ExportArchive {
+  readonly names: readonly string[];
+  /** The bytes of a file. Throws where there is none of that name. */
+  entry(name: string): AsyncIterable<Uint8Array>;
+}
 
 export const DATA_FORMATS = ['JSON', 'NDJSON', 'CSV', 'XML'] as const;
 export type DataFormat = (typeof DATA_FORMATS)[number];
@@ -34,6 +45,7 @@ export interface Manifest {
   readonly counts: { readonly exported: number; readonly proven: number; readonly withheld?: unknown };
   readonly data: ManifestEntry;
   readonly evidence: ManifestEntry;
+  readonly page?: ManifestEntry;
   readonly range: {
     /** Of the log's first entry, in the tenant's sequence. */
     readonly firstIndex: number;
@@ -45,22 +57,46 @@ export interface Manifest {
 }
 
 export async function openManifest(bytes: Uint8Array, verifiers: readonly Verifier[]): Promise<Manifest> {
+  const { manifest, note } = parseManifest(bytes);
+  for (const { name } of verifiers) requireSameOrigin('key', name, manifest.origin);
+  await openNote(note, verifiers);
+  return manifest;
+}
+
+export async function manifestBytes(archive: ExportArchive): Promise<Uint8Array> {
+  if (!archive.names.includes(MANIFEST_NAME))
+    throw malformed(
+      'there is no manifest.json: the export was made without includeProofs, or it was taken out',
+    );
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of archive.entry(MANIFEST_NAME)) {
+    length += chunk.length;
+    if (length > BYTES_MAX) throw malformed(`manifest.json is over ${BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return concat(...chunks);
+}
+
+/** Without its signatures being verified: nothing in it is to be believed yet. The note has them. */
+export function parseManifest(bytes: Uint8Array): { readonly manifest: Manifest; readonly note: string } {
   const text = textOf(bytes);
   const { signatures, ...signed } = objectIn(parseJson(text), 'it');
   if (`${canonicalJson({ ...signed, signatures })}\n` !== text)
     throw wrong('it is not its own RFC 8785 text');
   if (!Array.isArray(signatures) || !signatures.every((line) => typeof line === 'string'))
     throw wrong('signatures is no list of texts');
-  const manifest = manifestIn(signed);
-  for (const { name } of verifiers) requireSameOrigin('key', name, manifest.origin);
-  await openNote(`${canonicalJson(signed)}\n\n${signatures.join('\n')}\n`, verifiers);
-  return manifest;
+  const note = `${canonicalJson(signed)}\n\n${signatures.join('\n')}\n`;
+  return { manifest: manifestIn(signed), note };
 }
 
 function manifestIn(read: Record<string, unknown>): Manifest {
   if (read['format'] !== MANIFEST_FORMAT) throw wrong(`it is not of the format ${MANIFEST_FORMAT}`);
   const { entries } = read;
-  if (!Array.isArray(entries) || entries.length !== 2) throw wrong('entries is no list of two');
+  if (!Array.isArray(entries) || entries.length < 2 || entries.length > 3)
+    throw wrong('entries is no list of two or three');
+  const page = entries.length === 3 ? entryIn(entries[2]) : undefined;
+  if (page !== undefined && page.name !== PAGE_NAME) throw wrong(`the third of entries is no ${PAGE_NAME}`);
   const counts = objectIn(read['counts'], 'counts');
   const range = objectIn(read['range'], 'range');
   const checkpoint = objectIn(read['checkpoint'], 'checkpoint');
@@ -81,6 +117,7 @@ function manifestIn(read: Record<string, unknown>): Manifest {
     },
     data: entryIn(entries[0]),
     evidence: entryIn(entries[1]),
+    ...(page !== undefined && { page }),
     range: {
       firstIndex: countIn(range, 'firstIndex'),
       from: countIn(range, 'from'),

@@ -5,6 +5,7 @@
 //   each row of the data has a line in the bundle, and each line a row        (ROW_MISMATCH)
 //   what a row shows is what its line proves, field by field                  (ROW_MISMATCH)
 //   the data is byte for byte the one that the manifest speaks of             (CHECKSUM_MISMATCH)
+//   so is the page that came with it, and there is nothing else               (CHECKSUM_MISMATCH, MALFORMED)
 
 import { fromBase64, textOf, toHex } from '../bytes.ts';
 import { type EntryLine, parseEntryLine } from '../bundle/bundle-line.ts';
@@ -17,15 +18,15 @@ import { type RunningHash, Sha256Stream } from '../hash/sha256.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { compareRow, type ProvenLine } from './compare-row.ts';
 import { type ExportRow, rowFault } from './export-row.ts';
-import { type Manifest, type ManifestEntry, openManifest } from './manifest.ts';
+import {
+  type ExportArchive,
+  type Manifest,
+  MANIFEST_NAME,
+  manifestBytes,
+  type ManifestEntry,
+  openManifest,
+} from './manifest.ts';
 import { rowReaderOf } from './row-readers.ts';
-
-/** The archive of an export, opened. */
-export interface ExportArchive {
-  readonly manifest: Uint8Array;
-  /** The bytes of an entry. Throws where there is none of that name. */
-  entry(name: string): AsyncIterable<Uint8Array>;
-}
 
 export interface ExportVerdict extends BundleVerdict {
   readonly manifest: Manifest;
@@ -45,7 +46,7 @@ export async function verifyExport(
   trust: Trust,
   host: ExportHashing = {},
 ): Promise<ExportVerdict> {
-  const manifest = await openManifest(archive.manifest, trust.verifiers);
+  const manifest = await openManifest(await manifestBytes(archive), trust.verifiers);
   const running = host.running ?? (() => new Sha256Stream());
   const evidence = new Checked(archive.entry(manifest.evidence.name), manifest.evidence, running());
   const data = new Checked(archive.entry(manifest.data.name), manifest.data, running());
@@ -63,7 +64,25 @@ export async function verifyExport(
   data.requireSame();
   if (rows !== manifest.counts.exported)
     throw new EvidenceError('TRUNCATED', `the data has ${rows} rows, not ${manifest.counts.exported}`);
+  await verifyOthers(archive, manifest, running);
   return { ...verdict, manifest, rows, rowsUnproven, rowsInPart };
+}
+
+/** The page proves nothing, so that it may be missing; another one in its place could say anything. */
+async function verifyOthers(
+  archive: ExportArchive,
+  { data, evidence, page }: Manifest,
+  running: () => RunningHash,
+): Promise<void> {
+  const known = [data, evidence, page].map((entry) => entry?.name);
+  for (const name of archive.names) {
+    if (name === page?.name) {
+      const shown = new Checked(archive.entry(name), page, running());
+      for await (const _ of shown.chunks());
+      shown.requireSame();
+    } else if (name !== MANIFEST_NAME && !known.includes(name))
+      throw malformed(`there is ${name.slice(0, 80)}, which the manifest does not speak of`);
+  }
 }
 
 /** The bytes of an entry, with their checksum. */

@@ -2,10 +2,16 @@
 // entries follow one another from the first byte on, deflated, and the directory says no less and no more. Nothing is unpacked but as a
 // stream, and none beyond the size that the directory names, so a bomb takes time in proportion to its size and no memory.
 
-import { type FileHandle, open } from 'node:fs/promises';
-import { pipeline } from 'node:stream';
-import { createInflateRaw } from 'node:zlib';
-import { EvidenceError } from '@tallystick/evidence';
+import { EvidenceError, malformed } from '../errors.ts';
+
+/** The bytes of a file, read and unpacked by what the host has. */
+export interface ArchiveBytes {
+  readonly size: number;
+  /** Fewer bytes where the file ends before. */
+  at(offset: number, length: number): Promise<Uint8Array>;
+  /** What is deflated (RFC 1951) in exactly these bytes. Throws where they end before the deflated text does, or behind it. */
+  inflated(offset: number, length: number): AsyncIterable<Uint8Array>;
+}
 
 interface Entry {
   readonly name: string;
@@ -27,26 +33,19 @@ const FLAGS = 0x0808;
 const DEFLATE = 8;
 const MAX_32 = 0xffffffff;
 const DIRECTORY_BYTES_MAX = 65_536;
-const CHUNK_BYTES = 262_144;
 
-export class ZipReader implements AsyncDisposable {
-  readonly #file: FileHandle;
+export class ZipArchive {
+  readonly #file: ArchiveBytes;
   readonly #entries: readonly Entry[];
 
-  private constructor(file: FileHandle, entries: readonly Entry[]) {
+  private constructor(file: ArchiveBytes, entries: readonly Entry[]) {
     this.#file = file;
     this.#entries = entries;
   }
 
-  /** Throws EvidenceError for what is no archive of an export. */
-  static async open(path: string): Promise<ZipReader> {
-    const file = await open(path, 'r');
-    try {
-      return new ZipReader(file, await entriesOf(file));
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
+  /** Throws for what is no archive of an export. */
+  static async open(file: ArchiveBytes): Promise<ZipArchive> {
+    return new ZipArchive(file, await entriesOf(file));
   }
 
   get names(): string[] {
@@ -54,24 +53,14 @@ export class ZipReader implements AsyncDisposable {
   }
 
   /** The bytes of an entry. */
-  async *read(name: string): AsyncGenerator<Uint8Array, void, undefined> {
+  async *entry(name: string): AsyncGenerator<Uint8Array, void, undefined> {
     const entry = this.#entries.find((each) => each.name === name);
     if (entry === undefined) throw malformed(`the archive has no ${name.slice(0, 80)}`);
     const { offset, packedBytes, rawBytes } = entry;
-    const start = offset + LOCAL_BYTES + Buffer.byteLength(name);
     if (packedBytes === 0) throw malformed(`${name} is not deflated`);
-    const packed = this.#file.createReadStream({
-      start,
-      end: start + packedBytes - 1,
-      autoClose: false,
-      highWaterMark: CHUNK_BYTES,
-    });
-    const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES });
-    // Whoever reads it is told of the error.
-    pipeline(packed, inflate, () => {});
     let bytes = 0;
     try {
-      for await (const chunk of inflate as AsyncIterable<Buffer>) {
+      for await (const chunk of this.#file.inflated(offset + LOCAL_BYTES + name.length, packedBytes)) {
         bytes += chunk.length;
         if (bytes > rawBytes) throw malformed(`${name} is larger than the archive says`);
         yield chunk;
@@ -80,27 +69,21 @@ export class ZipReader implements AsyncDisposable {
       if (error instanceof EvidenceError) throw error;
       throw malformed(`${name} cannot be unpacked`, error);
     }
-    if (bytes !== rawBytes || inflate.bytesWritten !== packedBytes)
-      throw malformed(`${name} is not of the size that the archive says`);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#file.close();
+    if (bytes !== rawBytes) throw malformed(`${name} is not of the size that the archive says`);
   }
 }
 
-async function entriesOf(file: FileHandle): Promise<Entry[]> {
-  const { size } = await file.stat();
-  const { count, from, bytes } = await directoryOf(file, size);
+async function entriesOf(file: ArchiveBytes): Promise<Entry[]> {
+  const { count, from, bytes } = await directoryOf(file);
   if (bytes > DIRECTORY_BYTES_MAX) throw malformed('the archive has more entries than an export has');
-  const directory = await bytesAt(file, from, bytes);
+  const directory = await Fields.at(file, from, bytes);
   const entries: Entry[] = [];
   let [at, end] = [0, 0];
   while (at < bytes) {
     const { entry, next } = centralEntry(directory, at);
     if (entry.offset !== end) throw malformed(`${entry.name} does not stand behind what is before it`);
     await requireLocal(file, entry);
-    end += LOCAL_BYTES + Buffer.byteLength(entry.name) + entry.packedBytes + descriptorBytes(entry);
+    end += LOCAL_BYTES + entry.name.length + entry.packedBytes + descriptorBytes(entry);
     entries.push(entry);
     at = next;
   }
@@ -110,66 +93,66 @@ async function entriesOf(file: FileHandle): Promise<Entry[]> {
   return entries;
 }
 
-async function directoryOf(file: FileHandle, size: number) {
-  const end = await bytesAt(file, size - END_BYTES, END_BYTES);
-  if (end.readUInt32LE(0) !== END || end.readUInt16LE(20) !== 0)
-    throw new EvidenceError('TRUNCATED', 'the archive has no end');
-  const count = end.readUInt16LE(8);
-  const [bytes, offset] = [end.readUInt32LE(12), end.readUInt32LE(16)];
+async function directoryOf(file: ArchiveBytes) {
+  const { size } = file;
+  const end = await Fields.at(file, size - END_BYTES, END_BYTES);
+  if (end.u32(0) !== END || end.u16(20) !== 0) throw new EvidenceError('TRUNCATED', 'the archive has no end');
+  const count = end.u16(8);
+  const [bytes, offset] = [end.u32(12), end.u32(16)];
   if (offset < MAX_32) {
     if (offset + bytes !== size - END_BYTES) throw malformed('its directory does not end the archive');
     return { count, from: offset, bytes };
   }
   const at = size - END_BYTES - END_64_BYTES;
-  const large = await bytesAt(file, at, END_64_BYTES);
-  const from = Number(large.readBigUInt64LE(48));
+  const large = await Fields.at(file, at, END_64_BYTES);
+  const from = large.u64(48);
   const isSound =
-    large.readUInt32LE(0) === END_64 &&
-    large.readUInt32LE(56) === LOCATOR_64 &&
-    Number(large.readBigUInt64LE(64)) === at &&
-    Number(large.readBigUInt64LE(40)) === bytes &&
-    Number(large.readBigUInt64LE(32)) === count &&
+    large.u32(0) === END_64 &&
+    large.u32(56) === LOCATOR_64 &&
+    large.u64(64) === at &&
+    large.u64(40) === bytes &&
+    large.u64(32) === count &&
     from + bytes === at;
   if (!isSound) throw malformed('its directory does not end the archive');
   return { count, from, bytes };
 }
 
-function centralEntry(directory: Buffer, at: number): { readonly entry: Entry; readonly next: number } {
-  if (at + CENTRAL_BYTES > directory.length || directory.readUInt32LE(at) !== CENTRAL)
+function centralEntry(directory: Fields, at: number): { readonly entry: Entry; readonly next: number } {
+  if (at + CENTRAL_BYTES > directory.length || directory.u32(at) !== CENTRAL)
     throw malformed('the directory of the archive cannot be read');
-  const [nameBytes, extraBytes] = [directory.readUInt16LE(at + 28), directory.readUInt16LE(at + 30)];
-  const next = at + CENTRAL_BYTES + nameBytes + extraBytes;
-  const name = directory.toString('latin1', at + CENTRAL_BYTES, at + CENTRAL_BYTES + nameBytes);
+  const [nameBytes, extraBytes] = [directory.u16(at + 28), directory.u16(at + 30)];
+  const extraAt = at + CENTRAL_BYTES + nameBytes;
+  const next = extraAt + extraBytes;
+  const name = directory.text(at + CENTRAL_BYTES, nameBytes);
   const isOurs =
     next <= directory.length &&
-    directory.readUInt16LE(at + 8) === FLAGS &&
-    directory.readUInt16LE(at + 10) === DEFLATE &&
-    directory.readUInt16LE(at + 32) === 0 &&
+    directory.u16(at + 8) === FLAGS &&
+    directory.u16(at + 10) === DEFLATE &&
+    directory.u16(at + 32) === 0 &&
     /^[a-z0-9.-]{1,80}$/.test(name);
   if (!isOurs) throw malformed('the archive has an entry that no export writes');
-  const extra = directory.subarray(at + CENTRAL_BYTES + nameBytes, next);
   let used = 4;
   const sizeAt = (field: number): number => {
-    const short = directory.readUInt32LE(at + field);
+    const short = directory.u32(at + field);
     if (short < MAX_32) return short;
-    if (extra.length < used + 8 || extra.readUInt16LE(0) !== 1) throw malformed(`${name} has no size`);
+    if (extraBytes < used + 8 || directory.u16(extraAt) !== 1) throw malformed(`${name} has no size`);
     used += 8;
-    return Number(extra.readBigUInt64LE(used - 8));
+    return directory.u64(extraAt + used - 8);
   };
   const [rawBytes, packedBytes, offset] = [sizeAt(24), sizeAt(20), sizeAt(42)];
   return { entry: { name, rawBytes, packedBytes, offset }, next };
 }
 
 /** What programs that read from the beginning see must be the same. */
-async function requireLocal(file: FileHandle, { name, offset }: Entry): Promise<void> {
-  const header = await bytesAt(file, offset, LOCAL_BYTES + name.length);
+async function requireLocal(file: ArchiveBytes, { name, offset }: Entry): Promise<void> {
+  const header = await Fields.at(file, offset, LOCAL_BYTES + name.length);
   const isSame =
-    header.readUInt32LE(0) === LOCAL &&
-    header.readUInt16LE(6) === FLAGS &&
-    header.readUInt16LE(8) === DEFLATE &&
-    header.readUInt16LE(26) === name.length &&
-    header.readUInt16LE(28) === 0 &&
-    header.toString('latin1', LOCAL_BYTES) === name;
+    header.u32(0) === LOCAL &&
+    header.u16(6) === FLAGS &&
+    header.u16(8) === DEFLATE &&
+    header.u16(26) === name.length &&
+    header.u16(28) === 0 &&
+    header.text(LOCAL_BYTES, name.length) === name;
   if (!isSame) throw malformed(`${name} does not begin where the archive says`);
 }
 
@@ -177,13 +160,39 @@ function descriptorBytes({ packedBytes, rawBytes }: Entry): number {
   return packedBytes >= MAX_32 || rawBytes >= MAX_32 ? 24 : 16;
 }
 
-async function bytesAt(file: FileHandle, at: number, length: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(length);
-  const { bytesRead } = at < 0 ? { bytesRead: -1 } : await file.read(bytes, 0, length, at);
-  if (bytesRead === length) return bytes;
-  throw new EvidenceError('TRUNCATED', 'the archive ends before its time');
-}
+/** Little-endian numbers and texts in bytes. */
+class Fields {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
 
-function malformed(message: string, cause?: unknown): EvidenceError {
-  return new EvidenceError('MALFORMED', message, { cause });
+  private constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  static async at(file: ArchiveBytes, offset: number, length: number): Promise<Fields> {
+    const bytes = offset < 0 ? undefined : await file.at(offset, length);
+    if (bytes?.length === length) return new Fields(bytes);
+    throw new EvidenceError('TRUNCATED', 'the archive ends before its time');
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  u16(at: number): number {
+    return this.#view.getUint16(at, true);
+  }
+
+  u32(at: number): number {
+    return this.#view.getUint32(at, true);
+  }
+
+  u64(at: number): number {
+    return Number(this.#view.getBigUint64(at, true));
+  }
+
+  text(at: number, length: number): string {
+    return String.fromCharCode(...this.#bytes.subarray(at, at + length));
+  }
 }

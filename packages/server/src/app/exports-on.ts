@@ -28,6 +28,7 @@ import { createSftpTarget } from '../outbound/sftp.ts';
 import type { ContentParts } from '../webhooks/contents.ts';
 import type { KindOfWork } from '../work/workers.ts';
 import { ExportFolder } from '../storage/export-files/export-folder.ts';
+import { linkPage } from './link-page.ts';
 import { shapingOn } from './shaping.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -71,6 +72,7 @@ export function exportsOn(
   const common = { files, clock, telemetry };
   const reading = { shaping, log, index, tenants, policies, holds };
   const publishing = publishedOf({ trees, newestWitnessed });
+  let page: Promise<string> | undefined;
   const work = exportWork({
     ...common,
     ...reading,
@@ -78,6 +80,7 @@ export function exportsOn(
     trees,
     signing,
     requireSound: (tenant) => requireSound(tenant, checkpointer),
+    page: () => (page ??= linkPage()),
     exports,
     keys,
     change,

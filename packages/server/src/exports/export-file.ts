@@ -190,9 +190,8 @@ export class ExportFile implements AsyncDisposable {
   }
 }
 
-/** What an archive with proofs has beside the data. */
+/** The bundle, in an archive with proofs. */
 export const EVIDENCE_ENTRY = 'evidence.jsonl';
-export const MANIFEST_ENTRY = 'manifest.json';
 
 export function dataEntry({ format }: Pick<FileFacts, 'format'>): string {
   return `events.${FORMATS[format].extension}`;

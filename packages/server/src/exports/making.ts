@@ -23,6 +23,7 @@ import { ALTERED_FILE, type Checkpoint, type NextPlace } from './export-files.ts
 import { type ExportRecord, readerOf } from './export.ts';
 import {
   addManifest,
+  addPage,
   beginEvidence,
   endEvidence,
   evidencePlanOf,
@@ -149,6 +150,7 @@ async function addProofs(
   if (!isBegun) await beginEvidence(file, record, evidence, under);
   await addPieces({ ...plan, evidence }, isBegun ? next : undefined, adding);
   await endEvidence(file, record, evidence, under, parts);
+  await addPage(file, parts);
   await addManifest(file, record, evidence, under, parts);
 }
 

@@ -66,7 +66,7 @@ test('an export of everything, notices and all, has a complete bundle', async ()
   await ingest('whole', 25);
   const criteria = { filters: { kinds: ['Event', 'Notice'] } };
   const { texts, bundle, manifest, seen } = await exported('whole', { criteria });
-  assert.deepEqual([...texts.keys()], ['events.json', 'evidence.jsonl', 'manifest.json']);
+  assert.deepEqual([...texts.keys()], ['events.json', 'evidence.jsonl', 'verify.html', 'manifest.json']);
   const events = JSON.parse(texts.get('events.json')!) as AuditEvent[];
   assert.equal(seen.eventCount, events.length);
   assert.deepEqual([bundle.complete, bundle.entries, bundle.open], [true, events.length, events.length]);

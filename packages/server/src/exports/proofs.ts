@@ -1,5 +1,5 @@
-// What stands beside the data of an export with proofs: the bundle of its events, under the checkpoint that the first run has chosen,
-// and a manifest that the log's key has signed.
+// What stands beside the data of an export with proofs: the bundle of its events, under the checkpoint that the first run has chosen, a
+// page that verifies it, and a manifest that the log's key has signed.
 
 import { createHash } from 'node:crypto';
 import {
@@ -7,6 +7,8 @@ import {
   canonicalJson,
   type BundleHeader,
   MANIFEST_FORMAT,
+  MANIFEST_NAME,
+  PAGE_NAME,
   proveRangeBefore,
   ResumableSha256,
   toHex,
@@ -15,7 +17,7 @@ import type { Signing } from '../keys/signing.ts';
 import { instant } from '../runtime/clock.ts';
 import type { TreesWith } from '../streams/tree.ts';
 import type { EvidencePlan, ProvenUnder } from './evidence-lines.ts';
-import { EVIDENCE_ENTRY, type ExportFile, MANIFEST_ENTRY } from './export-file.ts';
+import { EVIDENCE_ENTRY, type ExportFile } from './export-file.ts';
 import type { ArchivedEntry } from './export-files.ts';
 import type { ExportRecord } from './export.ts';
 import { FORMATS } from './formats/format.ts';
@@ -26,6 +28,8 @@ export interface ProofParts {
   readonly signing: Pick<Signing, 'signManifest'>;
   /** Why nothing may be proven from a log. */
   readonly requireSound: (tenant: string) => void;
+  /** The page that verifies an export in a browser. */
+  readonly page: () => Promise<string>;
 }
 
 /** The newest checkpoint of the log with the end of the export; one that covers all of it is there. */
@@ -89,6 +93,12 @@ export async function endEvidence(
   await file.endEntry();
 }
 
+export async function addPage(file: ExportFile, { page }: ProofParts): Promise<void> {
+  await file.beginEntry(PAGE_NAME);
+  await file.addText(Buffer.from(await page()));
+  await file.endEntry();
+}
+
 export async function addManifest(
   file: ExportFile,
   record: ExportRecord,
@@ -110,7 +120,7 @@ export async function addManifest(
     dataFormat: format,
     ...(columns !== undefined && { columns }),
     counts: { exported: data.events, proven: evidence.events, ...countsWithheld(record, data) },
-    entries: [data, evidence].map(({ name, rawBytes, hash }) => ({
+    entries: file.entries.map(({ name, rawBytes, hash }) => ({
       name,
       size: rawBytes,
       sha256: toHex(new ResumableSha256(hash).digest()),
@@ -121,7 +131,7 @@ export async function addManifest(
   const signatures = signing
     .signManifest(`${canonicalJson(manifest)}\n`, under.origin)
     .map((line) => line.trimEnd());
-  await file.beginEntry(MANIFEST_ENTRY);
+  await file.beginEntry(MANIFEST_NAME);
   await file.addText(Buffer.from(`${canonicalJson({ ...manifest, signatures })}\n`));
   await file.endEntry();
 }

@@ -38,7 +38,7 @@ async function exported(
   const verifier = await noteVerifier(keysOf.get(tenant)!);
   assert.equal(origin, verifier.name);
   const archive = {
-    manifest: Buffer.from(texts.get('manifest.json')!),
+    names: [...texts.keys()],
     // In small pieces, so that rows and lines end within them and between them.
     async *entry(name: string) {
       const bytes = Buffer.from(texts.get(name)!);
