@@ -14,6 +14,7 @@ import type { Sight } from '../policies/sight.ts';
 import { instant } from '../runtime/clock.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { readWritten } from '../written-json.ts';
+import { EventReads } from './event-reads.ts';
 import { RecentReads } from './recent-reads.ts';
 import type { Content } from './sender.ts';
 import { readerOf, sharedReaderOf, type SubscriptionRecord } from './subscription.ts';
@@ -44,12 +45,14 @@ export class Contents {
   readonly #readers = new WeakMap<SubscriptionRecord, Readers>();
   /** Many subscriptions are told of one event at the same time: it is read, and written as text, once for all of them. */
   readonly #events: RecentReads<StoredEvent | undefined>;
+  readonly #reads: EventReads;
   readonly #published: RecentReads<Published>;
   #texts = new WeakMap<StoredEvent, WeakMap<Sight, ShownText>>();
 
   constructor(parts: ContentParts) {
     this.#parts = parts;
     this.#events = new RecentReads(parts.clock);
+    this.#reads = new EventReads(parts.log);
     this.#published = new RecentReads(parts.clock);
   }
 
@@ -88,12 +91,9 @@ export class Contents {
   }
 
   async #event(index: number, call: ReaderCall, tenant: TenantId): Promise<Content | undefined> {
-    const { log, publishedOf } = this.#parts;
+    const { publishedOf } = this.#parts;
     const [stored, published] = await Promise.all([
-      this.#events.get(`${index} ${tenant}`, async () => {
-        const [found] = await log.forTenant(tenant).events(index, index + 1, 1);
-        return found;
-      }),
+      this.#events.get(`${index} ${tenant}`, () => this.#reads.at(tenant, index)),
       this.#published.get(tenant, () => publishedOf({ tenant }, index)),
     ]);
     const current = published.firstIndex <= index ? published : await publishedOf({ tenant }, index);
