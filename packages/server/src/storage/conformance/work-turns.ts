@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Claim } from '../../work/jobs.ts';
 import type { Storage } from '../storage.ts';
 import { type Claims, openWith } from './claims.ts';
-import { enqueue, finish, WISH } from './work.ts';
+import { enqueue, finish, jobOf, WISH } from './work.ts';
 
 const DONE = { status: 'Done' } as const;
 
@@ -53,6 +53,35 @@ export const workTurnClaims: Claims = {
     assert.equal((await storage.work.claim({ ...WISH, max: 100, perLane: 2 })).length, 1);
     const order = (await storage.work.claim({ ...WISH, max: 2, perLane: 100 })).map(({ job }) => job.lane);
     assert.deepEqual(order, ['slow', 'slow']);
+  },
+
+  'one claim takes as much of each lane as of any other, and the oldest of each': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const ids = new Map<string, string[]>();
+    const lanes: [string, number][] = [
+      ...Array.from({ length: 110 }, (_, i): [string, number] => [`few${i}`, 1]),
+      ['a', 9],
+      ['b', 9],
+      ['c', 2],
+    ];
+    for (const [lane, count] of lanes) {
+      const jobs = Array.from({ length: count }, () => jobOf({ lane }));
+      ids.set(
+        lane,
+        jobs.map(({ jobId }) => jobId),
+      );
+      await storage.work.forTenant('acme').enqueueAll(jobs);
+    }
+    await enqueue(storage, 'other', { lane: 'a' });
+    const claims = await storage.work.claim({ ...WISH, max: 123, perLane: 5 });
+    const taken = Map.groupBy(claims, ({ job }) => `${job.tenant} ${job.lane}`);
+    assert.deepEqual([taken.size, claims.length], [114, 123]);
+    assert.equal(taken.get('other a')?.length, 1);
+    for (const [lane, count] of lanes) {
+      const most = count > 5 ? 5 : count;
+      const its = taken.get(`acme ${lane}`)!.map(({ job }) => job.jobId);
+      assert.deepEqual(its, ids.get(lane)!.slice(0, most), lane);
+    }
   },
 
   'a tenant, or a lane, that is busy does not keep others waiting': async (place) => {

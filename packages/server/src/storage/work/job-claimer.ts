@@ -1,18 +1,16 @@
 // Claims jobs fairly: tenants take turns, and so do the lanes of a tenant, with one index lookup each.
 
 import type { TenantId } from '@tallystick/contract';
-import type { Claim, ClaimRequest, Job } from '../../work/jobs.ts';
+import type { Claim, ClaimRequest } from '../../work/jobs.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, tokenIn } from './job-row.ts';
 import type { JobDatabase, JobRow, JobTransaction, JobValue } from './job-database.ts';
 import type { JobStatements } from './job-statements.ts';
 import { parkJobs } from './lane-tables.ts';
-import { splitFairly } from './split-fairly.ts';
+import { portionsOf, splitFairly } from './split-fairly.ts';
 
 /** Above it all turns begin from the first name again, which is unfair to nobody for long. */
 const TURNS_MAX = 10_000;
-
-const IS_MINE = { is_mine: true };
 
 interface Claiming extends ClaimRequest {
   /** What is left of `laneLimits` and `otherLanesMax`, by `laneKey`: a lane may have several turns in one claim. */
@@ -46,13 +44,13 @@ export class JobClaimer<S> {
     const last = (await this.#database.isDistributed())
       ? await offerInTurn(inTurn, {
           after: inOrder(await inTransaction(async (it) => namesIn(await it.query(allTenants, [kind])))),
-          take: (tenant, max) => inTransaction((transaction) => takeOf(transaction, tenant, max)),
+          share: eachBy((tenant, max) => inTransaction((transaction) => takeOf(transaction, tenant, max))),
         })
       : await inTransaction((transaction) =>
           offerInTurn(inTurn, {
             after: (name, max) =>
               namesAfter({ transaction, statement: tenantsInTurn, of: [kind] }, name, max),
-            take: (tenant, max) => takeOf(transaction, tenant, max),
+            share: eachBy((tenant, max) => takeOf(transaction, tenant, max)),
           }),
         );
     if (last !== undefined) this.#remember(kind, last);
@@ -69,10 +67,15 @@ export class JobClaimer<S> {
       { last: this.#lastTurns.get(turn), max },
       {
         after: (lane, count) => namesAfter(lanes, lane, count),
-        take: async (lane, most) => {
-          const taken = await this.#takeOfLane(transaction, { tenant, lane }, { ...request, max: most });
+        share: async (names, left, onOffer) => {
+          const taken = await this.#takeOfLanes(
+            transaction,
+            { tenant, lanes: names },
+            { ...request, max: left },
+            onOffer,
+          );
           claims.push(...taken);
-          return taken.length;
+          return left - taken.length;
         },
       },
     );
@@ -95,34 +98,69 @@ export class JobClaimer<S> {
     this.#lastTurns.set(turn, last);
   }
 
-  async #takeOfLane(
+  /** Each lane is offered a share; the number is decided for all of them before one statement takes the jobs. */
+  async #takeOfLanes(
     transaction: JobTransaction<S>,
-    { tenant, lane }: Pick<Job, 'tenant' | 'lane'>,
-    { kind, max, perLane, laneLeft, otherLanesMax = Infinity, leaseMs, parking }: Claiming,
+    { tenant, lanes }: LanesOf,
+    request: Claiming,
+    onOffer: (lane: string) => void,
   ): Promise<Claim[]> {
-    const key = laneKey(tenant, lane);
-    const left = laneLeft.get(key) ?? otherLanesMax;
-    const most = Math.min(max, left);
-    if (most <= 0) return [];
-    const { lockLane, laneToClaim, take } = this.#statements;
-    // Sent together: each sees what was committed before it began, so the second one what the last holder of the lock has done.
-    const [locks, [found]] = await Promise.all([
-      lockLane === undefined ? [IS_MINE] : transaction.query(lockLane, [kind, tenant, lane]),
-      transaction.query(laneToClaim, [tenant, kind, lane]),
-    ]);
-    if (locks[0]?.['is_mine'] !== true) return [];
-    const state = textIn(found, 'state');
-    if (state === 'Closed') await parkJobs(transaction, this.#statements, { tenant, kind, lane }, parking);
-    if (state !== 'Open') return [];
-    const together = numberOf(found, 'placed') > 0 ? 1 : perLane;
-    const free = Math.min(most, together - numberOf(found, 'count'));
-    if (free <= 0) return [];
-    const rows = await transaction.query(take, [kind, tenant, lane, free, leaseMs]);
-    laneLeft.set(key, left - rows.length);
-    return rows
-      .map((row) => ({ job: jobIn(row), token: tokenIn(row) }))
-      .sort((a, b) => compared(a.job, b.job));
+    const { kind, max, leaseMs, laneLeft, otherLanesMax = Infinity } = request;
+    const leftOfLane = (lane: string) => laneLeft.get(laneKey(tenant, lane)) ?? otherLanesMax;
+    const mayTake = lanes.filter((lane) => leftOfLane(lane) > 0);
+    const rooms = await this.#roomsOf(transaction, { tenant, lanes: mayTake }, request);
+    const taken = new Map<string, number>();
+    await splitFairly(lanes, max, async (lane, most) => {
+      onOffer(lane);
+      const before = taken.get(lane) ?? 0;
+      const more = Math.min(most, leftOfLane(lane) - before, (rooms.get(lane) ?? 0) - before);
+      if (more > 0) taken.set(lane, before + more);
+      return Math.max(0, more);
+    });
+    const asked = [...taken].map(([lane, most]) => ({ lane, most }));
+    const claims: Claim[] = [];
+    for (const portion of portionsOf(asked, this.#database.lanesAtOnce)) {
+      const values = [kind, tenant, JSON.stringify(portion), leaseMs];
+      const rows = await transaction.query(this.#statements.take, values);
+      claims.push(...rows.map((row) => ({ job: jobIn(row), token: tokenIn(row) })));
+    }
+    for (const { job } of claims) laneLeft.set(laneKey(tenant, job.lane), leftOfLane(job.lane) - 1);
+    return claims.sort((a, b) => compared(a.job, b.job));
   }
+
+  /** How many jobs each of these lanes has to give now, of those that nobody else claims from at this moment. */
+  async #roomsOf(
+    transaction: JobTransaction<S>,
+    { tenant, lanes }: LanesOf,
+    { kind, max, perLane, parking }: Claiming,
+  ): Promise<ReadonlyMap<string, number>> {
+    if (lanes.length === 0) return new Map();
+    const { lockLanes, lanesToClaim } = this.#statements;
+    const asked = JSON.stringify(lanes.map((lane) => ({ lane })));
+    // Sent together: each sees what was committed before it began, so the second one what the last holder of a lock has done.
+    const [locks, found] = await Promise.all([
+      lockLanes === undefined ? undefined : transaction.query(lockLanes, [kind, tenant, asked]),
+      transaction.query(lanesToClaim, [tenant, kind, asked, max]),
+    ]);
+    const mine =
+      locks && new Set(locks.flatMap((row) => (row['is_mine'] === true ? textIn(row, 'lane') : [])));
+    const rooms = new Map<string, number>();
+    for (const row of found) {
+      const lane = textIn(row, 'lane');
+      if (mine?.has(lane) === false) continue;
+      const state = textIn(row, 'state');
+      if (state === 'Closed') await parkJobs(transaction, this.#statements, { tenant, kind, lane }, parking);
+      if (state !== 'Open') continue;
+      const together = numberOf(row, 'placed') > 0 ? 1 : perLane;
+      rooms.set(lane, Math.min(numberOf(row, 'waiting'), together - numberOf(row, 'held')));
+    }
+    return rooms;
+  }
+}
+
+interface LanesOf {
+  readonly tenant: TenantId;
+  readonly lanes: readonly string[];
 }
 
 function laneKey(tenant: TenantId, lane: string): string {
@@ -165,7 +203,21 @@ function inOrder(names: readonly string[]) {
 
 interface Turns {
   readonly after: (last: string | undefined, max: number) => Promise<string[]>;
-  readonly take: (name: string, max: number) => Promise<number>;
+  /** Shares an amount among these names, and returns what is left of it. */
+  readonly share: (
+    names: readonly string[],
+    amount: number,
+    onOffer: (name: string) => void,
+  ) => Promise<number>;
+}
+
+/** Each takes at once what it is offered. */
+function eachBy(take: (name: string, most: number) => Promise<number>): Turns['share'] {
+  return (names, amount, onOffer) =>
+    splitFairly(names, amount, (name, most) => {
+      onOffer(name);
+      return take(name, most);
+    });
 }
 
 /** If so many are busy, the next claim goes on behind them. */
@@ -177,7 +229,7 @@ const OFFERED_MAX = 100;
  */
 async function offerInTurn(
   { last, max }: { readonly last: string | undefined; readonly max: number },
-  { after, take }: Turns,
+  { after, share }: Turns,
 ): Promise<string | undefined> {
   const offered = new Set<string>();
   let turn = last;
@@ -185,11 +237,10 @@ async function offerInTurn(
   while (left > 0 && offered.size < OFFERED_MAX) {
     const names = (await after(turn, left)).filter((name) => !offered.has(name));
     if (names.length === 0) break;
-    left = await splitFairly(names, left, async (name, most) => {
+    left = await share(names, left, (name) => {
       offered.add(name);
       // One that is offered more in a second round has had its turn already.
       if (turn === undefined || names.indexOf(name) >= names.indexOf(turn)) turn = name;
-      return take(name, most);
     });
   }
   return turn;

@@ -18,6 +18,8 @@ export type JobScope = { readonly tenant: TenantId; readonly isRead?: true } | '
 
 export interface JobDatabase<S> {
   readonly statements: JobStatements<S>;
+  /** How many lanes one statement takes jobs of. */
+  readonly lanesAtOnce: number;
   inTransaction<T>(scope: JobScope, work: (transaction: JobTransaction<S>) => Promise<T>): Promise<T>;
   /** Rows of different tenants are on different machines: a transaction is limited to one tenant where possible. */
   isDistributed(): Promise<boolean>;

@@ -16,14 +16,23 @@ export interface Dialect<S> {
   readonly lock: string;
   /** Appended to a SELECT: skips rows that another transaction has locked. */
   readonly skipLocked: string;
-  /** Whether this transaction has a lane alone until its end, by kind, tenant and lane; undefined: there is one writer. */
-  readonly lockLane: string | undefined;
+  /**
+   * Which of the lanes of a kind and a tenant, in a JSON list of objects, this transaction has alone until its end, without waiting
+   * for any; undefined: there is one writer.
+   */
+  readonly lockLanes: string | undefined;
   /** An expression: whether a column has one of the texts in a JSON list. */
   readonly among: (column: string, list: string) => string;
   /** The same, but true where the list is NULL. */
   readonly oneOf: (column: string, list: string) => string;
   /** The rows `given` of a JSON list of objects, in its order: these columns, of these types. */
   readonly rowsOf: (list: string, columns: Readonly<Record<string, 'text' | 'number'>>) => string;
+  /** The rows `found` of a SELECT that is carried out for each row of such a list, and gets its columns as expressions. */
+  readonly ofEach: (
+    list: string,
+    columns: Readonly<Record<string, 'text' | 'number'>>,
+    select: (of: (column: string) => string) => string,
+  ) => string;
   /** An expression: whether the id of a job is among those that a SELECT gives, which is carried out once. */
   readonly idIn: (ids: string) => string;
   readonly prepare: (text: string) => S;
@@ -95,6 +104,8 @@ const COMPLETED = {
   keep_ms: 'number',
   progress: 'text',
 } as const;
+
+const TAKEN = { lane: 'text', most: 'number' } as const;
 
 /** Of one tenant. The rows name it, too: so a planner, which cannot know how many there are, expects few. */
 const GIVEN = 'given.tenant_id = $1';
@@ -174,11 +185,18 @@ function reading<S>({ again, prepare }: ShownDialect<S>) {
   };
 }
 
-function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) {
+function claiming<S>(dialect: Dialect<S>) {
+  const { now, orNow, skipLocked, lockLanes, ofEach, idIn, prepare } = dialect;
   const isDue = `state IN ('Later', 'Held') AND wake_ms <= ${now}`;
-  const nextOf = (isRetry: number) => `SELECT job_id, place, wake_ms, is_retry FROM jobs
-    WHERE kind = $1 AND tenant_id = $2 AND lane = $3 AND is_retry = ${isRetry} AND state = 'Waiting'
-    ORDER BY place, wake_ms, job_id LIMIT $4${skipLocked}`;
+  const next = (isRetry: number, lane: string, most: string) => `SELECT * FROM (
+    SELECT job_id, place, wake_ms, is_retry FROM jobs
+    WHERE kind = $1 AND tenant_id = $2 AND lane = ${lane} AND is_retry = ${isRetry} AND state = 'Waiting'
+    ORDER BY place, wake_ms, job_id LIMIT ${most}${skipLocked}) AS next${isRetry}`;
+  // Half of them are jobs that have failed before, if there are so many: none of the two kinds waits for the other.
+  const nextOf = (lane: string, most: string) => `SELECT job_id FROM (
+      SELECT job_id, place, wake_ms, row_number() OVER (PARTITION BY is_retry ORDER BY place, wake_ms, job_id) AS turn
+      FROM (${next(1, lane, most)} UNION ALL ${next(0, lane, most)}) AS next
+    ) AS turns ORDER BY turn, place, wake_ms, job_id LIMIT ${most}`;
   return {
     due: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isDue} ORDER BY wake_ms LIMIT $1`),
     wake: prepare(`UPDATE jobs SET state = 'Waiting' WHERE ${OF_ONE} AND ${isDue}`),
@@ -187,18 +205,14 @@ function claiming<S>({ now, orNow, skipLocked, lockLane, prepare }: Dialect<S>) 
       "SELECT DISTINCT tenant_id AS name FROM jobs WHERE state = 'Waiting' AND kind = $1 ORDER BY tenant_id",
     ),
     lanesInTurn: prepare(inTurn('lane', 'kind = $1 AND tenant_id = $2', 3)),
-    lockLane: lockLane === undefined ? undefined : prepare(lockLane),
-    // Half of what it takes are jobs that have failed before, if there are so many: none of the two kinds waits for the other.
+    lockLanes: lockLanes === undefined ? undefined : prepare(lockLanes),
+    // Of lanes, each with the number that is taken of it.
     take: prepare(
       // Materialized: a plan that repeats this for every row would skip the rows that it has locked itself.
-      `WITH again AS MATERIALIZED (${nextOf(1)}), fresh AS MATERIALIZED (${nextOf(0)}), first AS MATERIALIZED (
-         SELECT job_id FROM (
-           SELECT job_id, place, wake_ms, row_number() OVER (PARTITION BY is_retry ORDER BY place, wake_ms, job_id) AS turn
-           FROM (SELECT * FROM again UNION ALL SELECT * FROM fresh) AS next
-         ) AS turns ORDER BY turn, place, wake_ms, job_id LIMIT $4)
-       UPDATE jobs SET state = 'Held', wake_ms = ${now} + $5, token = token + 1, attempts = attempts + 1,
+      `WITH first AS MATERIALIZED (SELECT job_id FROM ${ofEach('$3', TAKEN, (of) => nextOf(of('lane'), of('most')))})
+       UPDATE jobs SET state = 'Held', wake_ms = ${now} + $4, token = token + 1, attempts = attempts + 1,
          started_ms = ${orNow('started_ms')}
-       WHERE tenant_id = $2 AND job_id IN (SELECT job_id FROM first)
+       WHERE tenant_id = $2 AND ${idIn('SELECT job_id FROM first')}
        RETURNING ${JOB}`,
     ),
   };

@@ -31,6 +31,7 @@ import { JobClaimer } from './job-claimer.ts';
 import { JobFinisher } from './job-finisher.ts';
 import { LaneTables } from './lane-tables.ts';
 import { LetterTables } from './letter-tables.ts';
+import { portionsOf } from './split-fairly.ts';
 
 /** The number of jobs that are woken or swept at once. */
 const PORTION = 1000;
@@ -356,10 +357,6 @@ export class JobTables<S> {
 
 /** Rolls back its transaction. */
 class FullError extends Error {}
-
-function portionsOf<T>(items: readonly T[], max: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / max) }, (_, i) => items.slice(i * max, (i + 1) * max));
-}
 
 function usedIn(row: JobRow): UsedJobKey {
   const key = jobKeyIn(row);

@@ -13,15 +13,18 @@ export function laneStatements<S>(dialect: ShownDialect<S>) {
   return { ...doing(dialect), ...counting(dialect), ...showing(dialect) };
 }
 
-function doing<S>({ now, lock, among, idIn, prepare }: ShownDialect<S>) {
+function doing<S>({ now, lock, among, rowsOf, idIn, prepare }: ShownDialect<S>) {
+  const ofGiven = 'tenant_id = $1 AND kind = $2 AND lane = given.lane';
   return {
-    /** What a claim must know of a lane. */
-    laneToClaim: prepare(
-      `SELECT (SELECT count(*) FROM jobs WHERE ${OF_LANE} AND state = 'Held') AS count,
+    /** What a claim must know of lanes. It counts up to $4 jobs that wait. */
+    lanesToClaim: prepare(
+      `SELECT given.lane, (SELECT count(*) FROM jobs WHERE ${ofGiven} AND state = 'Held') AS held,
+         (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ${ofGiven} AND state = 'Waiting' LIMIT $4) AS counted) AS waiting,
          coalesce((SELECT CASE WHEN is_open = 0 THEN 'Closed' WHEN rests_until_ms > ${now} THEN 'Resting' ELSE 'Open' END
-           FROM lanes WHERE ${OF_LANE}), 'Open') AS state,
-         (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ${OF_LANE} AND state = 'Waiting' AND is_retry IN (0, 1)
-           AND place > 0 LIMIT 1) AS placed) AS placed`,
+           FROM lanes WHERE ${ofGiven}), 'Open') AS state,
+         (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE ${ofGiven} AND state = 'Waiting' AND is_retry IN (0, 1)
+           AND place > 0 LIMIT 1) AS placed) AS placed
+       FROM ${rowsOf('$3', { lane: 'text' })}`,
     ),
     heldOfTenant: prepare(
       `SELECT count(*) AS count FROM jobs WHERE kind = $1 AND tenant_id = $2 AND state = 'Held'`,

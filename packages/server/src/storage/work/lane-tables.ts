@@ -174,9 +174,9 @@ export class LaneTables<S> {
   }
 
   async #unpark(transaction: JobTransaction<S>, { tenant, kind, lane }: LaneOf): Promise<void> {
-    const { lockLane, unpark, hasNoneParked } = this.#statements;
-    if (lockLane !== undefined) {
-      const [lock] = await transaction.query(lockLane, [kind, tenant, lane]);
+    const { lockLanes, unpark, hasNoneParked } = this.#statements;
+    if (lockLanes !== undefined) {
+      const [lock] = await transaction.query(lockLanes, [kind, tenant, JSON.stringify([{ lane }])]);
       if (lock?.['is_mine'] !== true) return;
     }
     const changed = await transaction.change(unpark, [tenant, kind, lane, PORTION]);

@@ -1,4 +1,5 @@
-// Shares a quantity fairly: each gets as much as any other, and the part that one does not need goes to the others.
+// Shares a quantity fairly: each gets as much as any other, and the part that one does not need goes to the others. Or splits a list into
+// portions.
 
 /** `take` returns the amount taken of the amount offered. One that took less gets no further offers. Returns the amount left. */
 export async function splitFairly<T>(
@@ -21,4 +22,8 @@ export async function splitFairly<T>(
     remaining = next;
   }
   return left;
+}
+
+export function portionsOf<T>(items: readonly T[], max: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / max) }, (_, i) => items.slice(i * max, (i + 1) * max));
 }

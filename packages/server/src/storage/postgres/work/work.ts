@@ -24,19 +24,23 @@ const TYPES = { text: 'text', number: 'bigint' } as const;
 const among = (column: string, list: string) =>
   `${column} = ANY (ARRAY(SELECT jsonb_array_elements_text(${list}::jsonb)))`;
 
+function rowsOf(list: string, columns: Readonly<Record<string, keyof typeof TYPES>>): string {
+  const each = Object.entries(columns).map(([name, type]) => `${name} ${TYPES[type]}`);
+  return `jsonb_to_recordset(${list}::jsonb) AS given (${each.join(', ')})`;
+}
+
 export const JOB_STATEMENTS = jobStatements<Statement>({
   now: NOW,
   orNow: (column) => `least(${column}, ${NOW})`,
   lock: ' FOR UPDATE',
   skipLocked: ' FOR UPDATE SKIP LOCKED',
-  lockLane: `SELECT pg_try_advisory_xact_lock(
-    hashtextextended(concat_ws(' ', $1::text, $2::text, $3::text), 0)) AS is_mine`,
+  lockLanes: `SELECT lane, pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', $1::text, $2::text, lane), 0)) AS is_mine
+    FROM ${rowsOf('$3', { lane: 'text' })}`,
   among,
   oneOf: (column, list) => `(${list}::text IS NULL OR ${among(column, list)})`,
-  rowsOf: (list, columns) => {
-    const each = Object.entries(columns).map(([name, type]) => `${name} ${TYPES[type]}`);
-    return `jsonb_to_recordset(${list}::jsonb) AS given (${each.join(', ')})`;
-  },
+  rowsOf,
+  ofEach: (list, columns, select) =>
+    `${rowsOf(list, columns)} CROSS JOIN LATERAL (${select((column) => `given.${column}`)}) AS found`,
   // As IN, a plan made before there were statistics carries it out again for every job of the tenant.
   idIn: (ids) => `job_id = ANY (ARRAY(${ids}))`,
   prepare: statement,
@@ -53,6 +57,7 @@ export function createViolationStore(database: Database): ViolationStore {
 export function jobsIn(database: Database): JobDatabase<Statement> {
   return {
     statements: JOB_STATEMENTS,
+    lanesAtOnce: 100,
     isDistributed: () => database.isDistributed(),
     inTransaction: (scope, work) =>
       isRead(scope)

@@ -10,13 +10,15 @@ export function sqliteJobDialect<S>(prepare: (text: string) => S): Dialect<S> {
     orNow: (column) => `coalesce(${column}, now_ms())`,
     lock: '',
     skipLocked: '',
-    lockLane: undefined,
+    lockLanes: undefined,
     among,
     oneOf: (column, list) => `(${list} IS NULL OR ${among(column, list)})`,
     rowsOf: (list, columns) => {
       const each = Object.keys(columns).map((column) => `value ->> '$.${column}' AS ${column}`);
       return `(SELECT ${each.join(', ')} FROM json_each(${list})) AS given`;
     },
+    // There is no LATERAL, so the list has one row.
+    ofEach: (list, _, select) => `(${select((column) => `(${list} ->> '$[0].${column}')`)}) AS found`,
     idIn: (ids) => `job_id IN (${ids})`,
     prepare: (text) => prepare(text.replaceAll(/\$(\d+)/g, '?$1')),
   };

@@ -45,6 +45,8 @@ const SET_BACK = `UPDATE jobs SET wake_ms = wake_ms - (coalesce(last_failed_ms, 
 
 export class WorkDatabase implements JobDatabase<StatementSync>, Disposable {
   readonly statements: JobStatements<StatementSync>;
+  /** A statement costs little where the database is in this process. */
+  readonly lanesAtOnce = 1;
   readonly #db: DatabaseSync;
   #last: Promise<unknown> = Promise.resolve();
 
