@@ -19,15 +19,18 @@ export class Upkeep {
     this.#writer = new SegmentWriter(parts);
   }
 
-  /** Makes again what holds content that was removed since, and leaves nothing of what was there before. */
+  /**
+   * Makes again what holds content that was removed up to now, and leaves nothing of what was there before. What is removed
+   * meanwhile may be in a segment that was made before its notice, so it stays for the next time.
+   */
   async forget(tenant: TenantId): Promise<void> {
     const { store, log } = this.#parts;
+    const removals = await log.removedSince(tenant, (await store.manifest(tenant))?.removalsTo ?? 0);
+    const last = removals.at(-1);
+    if (last === undefined) return;
     const made = new Set<number>();
     for (;;) {
       const manifest = (await store.manifest(tenant)) ?? FIRST;
-      const removals = await log.removedSince(tenant, manifest.removalsTo ?? 0);
-      const last = removals.at(-1);
-      if (last === undefined) return;
       const holding = [...manifest.segments, ...(manifest.building ?? [])].find(
         (listed) => !made.has(listed.id) && removals.some((removal) => areOf(removal.spans, listed)),
       );
@@ -39,7 +42,8 @@ export class Upkeep {
       }
       // At once, not after some minutes: a search that is reading one of them begins again.
       const replaced = manifest.replaced.map(({ id }) => ({ id, sinceMs: 0 }));
-      const next = { ...manifest, replaced, removalsTo: last.noticeIndex + 1 };
+      const removalsTo = Math.max(manifest.removalsTo ?? 0, last.noticeIndex + 1);
+      const next = { ...manifest, replaced, removalsTo };
       if (await this.#writer.swap(tenant, manifest, next)) return;
     }
   }

@@ -276,6 +276,28 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'what is removed while a segment is made again is found by no question, and goes the next time',
+    withIndex(async (index, backend) => {
+      const { store, log } = backend.making;
+      await index.append('acme', notes(15));
+      await index.follow();
+      await index.appendPurge('acme', 2, 4);
+      let isRemoved = false;
+      const between = async (...asked: Parameters<typeof log.between>) => {
+        const read = await log.between(...asked);
+        if (!isRemoved) await index.appendPurge('acme', 6, 8);
+        isRemoved = true;
+        return read;
+      };
+      for (const removalsTo of [16, 17]) {
+        await index.upkeep(boundLog(log, between)).forget('acme');
+        assert.equal((await store.manifest('acme'))!.removalsTo, removalsTo);
+        assert.equal((await index.find('acme', asking('refund'))).total, 11);
+      }
+    }),
+  );
+
+  test(
     'a notice that comes while a segment is compared is no difference, and one before that leaves it out',
     withIndex(async (index, backend) => {
       const { log } = backend.making;
