@@ -2,11 +2,13 @@
 
 export * from './answer.ts';
 export * from './errors.ts';
+export { EXAMPLES } from './examples.ts';
 export * from './formats.ts';
 export * from './headers.ts';
 export * from './limits.ts';
 export { pascalName, PLANNED_PROTOCOLS, PROTOCOLS } from './operation.ts';
 export type { Operation, Output, Protocol, RestBinding, TenantSource } from './operation.ts';
+export * from './openapi.ts';
 export * from './operations.ts';
 export * from './permissions.ts';
 export * from './rest-status.ts';

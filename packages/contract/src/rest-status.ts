@@ -80,3 +80,10 @@ export const REST_STATUS_OF_ANSWER = {
   Rejected: 422,
   Unavailable: 503,
 } as const satisfies Record<AnswerKind, number>;
+
+/** Errors whose answer says in `Retry-After` when to come back. */
+export const WORTH_RETRYING: readonly ErrorCode[] = [
+  'SERVICE_UNAVAILABLE',
+  'RATE_LIMITED',
+  'EXPORT_QUEUE_FULL',
+];

@@ -9,6 +9,7 @@ import {
   type InputOf,
   type OperationName,
   operationNamed,
+  OPERATIONS,
   type Renderings,
 } from '@tallystick/contract';
 import type { Health } from './admin/health.ts';
@@ -67,6 +68,10 @@ export type BoundOperation<N extends OperationName> =
     };
 
 export type Operations = { readonly [N in OperationName]?: Perform<N> | BoundOperation<N> };
+
+/** The operations that are bound. */
+export const namesOf = (operations: Operations): OperationName[] =>
+  OPERATIONS.map(({ name }) => name).filter((name) => operations[name] !== undefined);
 
 /** The operations whose names begin with one of these words. */
 type OperationsOf<Word extends string> = Pick<Operations, Extract<OperationName, `${Word}.${string}`>>;

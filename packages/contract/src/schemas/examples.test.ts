@@ -10,7 +10,7 @@ import { faultsOf } from '../testing.ts';
 import { KeyRotation, TenantRequest, TenantSettings } from './admin.ts';
 import { BatchRequest } from './batch.ts';
 import { EventDraft } from './event.ts';
-import { EXAMPLE_DRAFT, EXAMPLES, SYSTEM_CHANGE, THRESHOLD_CROSSING } from '../testing/examples.ts';
+import { EXAMPLE_DRAFT, EXAMPLES, SYSTEM_CHANGE, THRESHOLD_CROSSING } from '../examples.ts';
 import { DeliverRequest, ExportRequest } from './export.ts';
 import { HealthReport } from './health.ts';
 import { ListOf } from './list.ts';

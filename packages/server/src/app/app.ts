@@ -13,12 +13,13 @@ import { viewsCheck } from '../admin/views-check.ts';
 import { exportsCheck } from '../exports/exports-check.ts';
 import { webhooksCheck } from '../webhooks/webhooks-check.ts';
 import type { Config } from '../config/settings.ts';
+import { readBuild } from '../config/build.ts';
 import { readTlsFiles } from '../config/tls-files.ts';
 import { readWitnessPolicy } from '../config/witness-policy.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
-import { bindOperations, boundOperation, type Operations } from '../operations.ts';
+import { bindOperations, boundOperation, namesOf, type Operations } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { keyringOf } from '../keyring-place.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
@@ -31,6 +32,7 @@ import { listen } from '../protocols/http/listen.ts';
 import { createListener } from '../protocols/http/listener.ts';
 import type { BodyParts } from '../protocols/rest/body.ts';
 import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
+import { createDocsMounts } from '../protocols/docs/mount.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
@@ -195,8 +197,16 @@ function listenerOn(
     budget: new BodyBudget(BODIES_BYTES_MAX),
     parseElsewhere: (sender, message) => largeBodies.parse(sender, message),
   };
+  const rest = createRestMount({ gateway, bodies, isTls });
+  const operations = new Set(namesOf(gateway.operations));
+  const docs = createDocsMounts({
+    operations,
+    build: readBuild().version,
+    isTls,
+    refuse: (...refused) => rest.refuse(...refused),
+  });
   return createListener({
-    mounts: [createRestMount({ gateway, bodies, isTls }), ...(mounts?.(gateway) ?? [])],
+    mounts: [rest, ...docs, ...(mounts?.(gateway) ?? [])],
     ids: surroundings,
     clock,
     telemetry,

@@ -2,18 +2,18 @@
 
 import {
   type AuditError,
-  type ErrorCode,
   REST_STATUS_OF_ANSWER,
   REST_STATUS_OF_ERROR,
   type Version,
+  WORTH_RETRYING,
 } from '@tallystick/contract';
 import { type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import type { AnyAnswer } from '../../operations.ts';
 import { ByteStream } from '../http/byte-stream.ts';
 import { type Coding, codingFor } from '../http/coding.ts';
+import { entityTagOf, namesTag } from '../http/conditional.ts';
 import type { ErrorReply, Reply } from '../http/mount.ts';
 import { fillHeaders } from './answer-headers.ts';
-import { entityTagOf, namesTag } from './conditional.ts';
 import type { InputBinding } from './input.ts';
 import { type FormPreferences, JSON_TYPE, render } from './rendering.ts';
 
@@ -25,7 +25,6 @@ export interface AnswerPreferences extends FormPreferences {
 
 /** How long a caller should wait when we cannot say better. */
 const RETRY_AFTER_SECONDS = 1;
-const WORTH_RETRYING: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'RATE_LIMITED', 'EXPORT_QUEUE_FULL'];
 
 export function replyTo(
   answer: AnyAnswer,

@@ -1,0 +1,114 @@
+// The description of the interface, for programs at /openapi and for people at /docs. Nobody needs a credential to read it, and
+// nothing in it comes from the data.
+
+import { AuditError, type OperationName, openApiOf, VERSIONS } from '@tallystick/contract';
+import { codingFor } from '../http/coding.ts';
+import { entityTagOf, namesTag } from '../http/conditional.ts';
+import type { Exchange, Mount, Reply } from '../http/mount.ts';
+import { header } from '../http/request-headers.ts';
+import { securityHeaders } from '../http/security-headers.ts';
+import { packed, type StaticFile } from './static-file.ts';
+import { SHOW_SCRIPT, showingPage } from './page.ts';
+import { readSwaggerUi } from './swagger-ui.ts';
+
+export interface DocsOptions {
+  readonly operations: ReadonlySet<OperationName>;
+  /** The version of the program. */
+  readonly build: string;
+  /** Whether the service is reached over TLS, here or at a proxy in front. */
+  readonly isTls: boolean;
+  /** The form in which other mounts refuse. */
+  readonly refuse: Mount['refuse'];
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
+const STYLE_TYPE = 'text/css; charset=utf-8';
+const PAGE_TYPE = 'text/html; charset=utf-8';
+
+/** Swagger UI sets styles on elements; scripts run from our own files only, and the page asks nobody but us. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The content of a file, made when it is first asked for. */
+type Files = ReadonlyMap<string, () => Promise<StaticFile>>;
+
+export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptions): Mount[] {
+  const standing = securityHeaders(isTls);
+  const described = VERSIONS.map((version): [string, () => Promise<StaticFile>] => [
+    `/openapi/${version}.json`,
+    once(() => packed(JSON_TYPE, JSON.stringify(openApiOf(version, { operations, build })))),
+  ]);
+  const pages = VERSIONS.map((version): [string, () => Promise<StaticFile>] => [
+    `/docs/${version}`,
+    once(() => packed(PAGE_TYPE, showingPage(version))),
+  ]);
+  const newest = pages.at(-1)![1];
+  const shown: Files = new Map([
+    ...pages,
+    ['/docs', newest],
+    ['/docs/show.js', once(() => packed(SCRIPT_TYPE, SHOW_SCRIPT))],
+    [
+      '/docs/swagger-ui.js',
+      once(async () => packed(SCRIPT_TYPE, await readSwaggerUi('swagger-ui-bundle.js'))),
+    ],
+    ['/docs/swagger-ui.css', once(async () => packed(STYLE_TYPE, await readSwaggerUi('swagger-ui.css')))],
+  ]);
+  return [
+    { prefix: '/openapi', standingHeaders: standing, handle: serving(new Map(described)), refuse },
+    {
+      prefix: '/docs',
+      standingHeaders: { ...standing, 'Content-Security-Policy': PAGE_POLICY },
+      handle: serving(shown),
+      refuse,
+    },
+  ];
+}
+
+const serving =
+  (files: Files) =>
+  async ({ request, path }: Exchange): Promise<Reply> => {
+    const { method = '' } = request;
+    const file = method === 'GET' || method === 'HEAD' ? files.get(path) : undefined;
+    if (file === undefined)
+      throw new AuditError('ROUTE_NOT_FOUND', `There is no ${method} ${path.slice(0, 200)}.`);
+    const { contentType, plain, encoded } = await file();
+    const coding = codingFor(header(request.headers, 'accept-encoding'), plain.length);
+    const body = coding === undefined ? plain : await encoded(coding);
+    const etag = entityTagOf(plain, coding);
+    const headers = { ETag: etag, 'Cache-Control': 'no-cache' };
+    if (namesTag(request.headers['if-none-match'], etag))
+      return { status: 304, headers, body: undefined, coding: undefined };
+    return {
+      status: 200,
+      headers: {
+        ...headers,
+        'Content-Type': contentType,
+        ...(coding !== undefined && { 'Content-Encoding': coding }),
+      },
+      body,
+      coding: undefined,
+    };
+  };
+
+/** The first result is kept; a failure is tried again. */
+function once<T>(make: () => T | Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= Promise.resolve()
+      .then(make)
+      .catch((error: unknown) => {
+        made = undefined;
+        throw error;
+      });
+    return made;
+  };
+}
