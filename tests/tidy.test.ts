@@ -43,24 +43,10 @@ const EVIDENCE_ROOMS: Record<string, readonly string[]> = {
   page: ['hash', 'note', 'export'],
 };
 
-const NOUNS = [
-  'events',
-  'streams',
-  'policies',
-  'holds',
-  'redaction',
-  'retention',
-  'alerts',
-  'exports',
-  'webhooks',
-  'access',
-  'keys',
-  'records',
-  'followers',
-  'nodes',
-  'work',
-  'admin',
-];
+const NOUNS =
+  'events streams policies rates holds redaction retention alerts exports webhooks access keys records followers nodes work admin'.split(
+    ' ',
+  );
 const EVERYWHERE = [
   'runtime',
   'telemetry',
@@ -88,7 +74,7 @@ const ROOMS: Record<string, readonly string[]> = {
   config: ['runtime'],
   ...Object.fromEntries(NOUNS.map((noun) => [noun, [...OPEN]])),
   operations: [...OPEN],
-  gateway: ['operations', 'config', 'access', 'admin', 'policies', ...EVERYWHERE],
+  gateway: ['operations', 'config', 'access', 'admin', 'policies', 'rates', ...EVERYWHERE],
   protocols: ['gateway', 'operations', 'config', ...EVERYWHERE],
   storage: [...OPEN],
   outbound: [...OPEN],

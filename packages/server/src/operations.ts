@@ -91,6 +91,7 @@ export interface OperationParts {
   readonly retention?: OperationsOf<'retention'>;
   readonly violations?: OperationsOf<'violations'>;
   readonly admin?: OperationsOf<'projections' | 'operations' | 'deadLetters'>;
+  readonly rates?: OperationsOf<'rateLimits'>;
   readonly status?: Pick<Operations, 'status.get' | 'metrics.get' | 'process.metrics'>;
 }
 
@@ -108,6 +109,7 @@ export function bindOperations({ health, ...parts }: OperationParts): Operations
     ...parts.retention,
     ...parts.violations,
     ...parts.admin,
+    ...parts.rates,
     ...parts.status,
     'health.get': async () => healthAnswer(await health.report()),
     'health.live': async () => ({ kind: 'Done', body: await health.live() }),

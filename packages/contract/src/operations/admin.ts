@@ -271,9 +271,9 @@ export const ADMIN_OPERATIONS = [
   }),
   operation({
     name: 'rateLimits.replenish',
-    planned: true,
-    summary: 'Give back all permits of the rate limiters',
+    summary: 'Give back all permits of the rate limiters; giving them back again changes nothing',
     effect: 'Write',
+    idempotency: 'None',
     permission: 'audit.platform.manage',
     tenant: 'Named',
     input: {},

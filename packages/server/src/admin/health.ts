@@ -12,7 +12,7 @@ import type { Lifecycle } from './lifecycle.ts';
 type Entry = HealthReport['entries'][string];
 type Status = HealthReport['status'];
 
-export type CheckName = 'log' | 'views' | 'webhooks' | 'exports' | 'storage';
+export type CheckName = 'log' | 'views' | 'webhooks' | 'exports' | 'storage' | 'rates';
 
 export interface Check {
   readonly name: CheckName;

@@ -7,7 +7,7 @@ import { createLocalIssuer } from '../access/local-issuer.ts';
 import { ownerNamed } from '../access/tenants.ts';
 import { createTokens, type Issuer } from '../access/tokens.ts';
 import { createHealth, type Health } from '../admin/health.ts';
-import { createLifecycle, type Lifecycle } from '../admin/lifecycle.ts';
+import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import { viewsCheck } from '../admin/views-check.ts';
 import { exportsCheck } from '../exports/exports-check.ts';
@@ -19,7 +19,7 @@ import { readWitnessPolicy } from '../config/witness-policy.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
-import { bindOperations, boundOperation, namesOf, type Operations } from '../operations.ts';
+import { bindOperations, boundOperation, namesOf } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { keyringOf } from '../keyring-place.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
@@ -33,6 +33,8 @@ import { createListener } from '../protocols/http/listener.ts';
 import type { BodyParts } from '../protocols/rest/body.ts';
 import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import { createDocsMounts } from '../protocols/docs/mount.ts';
+import { createPartitionOf } from '../protocols/http/sender-partition.ts';
+import { createRateOperations } from '../rates/rate-operations.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
@@ -45,6 +47,7 @@ import { createScrubber, type Scrubber } from '../streams/checkpoints/scrubber.t
 import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startLoops } from './loops.ts';
+import { ratesOn } from './rates-on.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
@@ -88,13 +91,14 @@ export async function createApp(
   addChecks(health, { ...store, scrubber }, surroundings);
 
   const others = operationsOn(store, surroundings);
+  const built = new AsyncDisposableStack();
+  const rates = ratesOn(surroundings, health, built);
   const status = statusOperations(store, surroundings, { health, scrubber });
-  const operations = bindOperations({ health, ...others, status });
-  const gateway = gatewayOn(store, surroundings, lifecycle, operations, overrides);
+  const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
+  const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies });
 
-  const built = new AsyncDisposableStack();
   built.use(storage);
   built.use(store.keyUses);
   built.use(anchor);
@@ -148,8 +152,7 @@ function addChecks(
 function gatewayOn(
   { storage, access, tenancy, keyUses, steadyNowMs }: Store,
   surroundings: Surroundings,
-  lifecycle: Lifecycle,
-  bound: Operations,
+  { lifecycle, operations: bound, rates }: Pick<Gateway, 'lifecycle' | 'operations' | 'rates'>,
   overrides: Overrides,
 ): Gateway {
   const operations = { ...bound, ...overrides.operations };
@@ -163,6 +166,7 @@ function gatewayOn(
     authenticate:
       overrides.authenticate ?? createAuthenticate({ keys: access.keys, uses: keyUses, tokens, clock }),
     tenancy,
+    rates,
     answerOnce: createAnswerOnce(
       {
         find: (tenant, operation, key) =>
@@ -209,6 +213,9 @@ function listenerOn(
     mounts: [rest, ...docs, ...(mounts?.(gateway) ?? [])],
     ids: surroundings,
     clock,
+    partitionOf: createPartitionOf(
+      config.server.trustedProxies ?? (config.environment === 'Production' ? undefined : 'Everyone'),
+    ),
     telemetry,
     tls,
     isDraining: () => gateway.lifecycle.phase === 'Draining',

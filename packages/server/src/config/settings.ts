@@ -258,11 +258,7 @@ export const SETTINGS = {
   },
   McpRateLimiting: {
     McpLimiter: limiter(
-      optional(
-        whole(1, COUNT_MAX),
-        'that of the global limiter',
-        'Requests to `/mcp` per window and partition.',
-      ),
+      optional(whole(1, COUNT_MAX), 'no limit', 'Requests to `/mcp` per window and partition.'),
     ),
   },
   ApiVersions: { V1: apiVersion('1.0'), V2: apiVersion('2.0') },
@@ -297,12 +293,4 @@ export type Config = ValueOf<typeof SETTINGS>;
  * Sections and settings that are checked and shown but that no part of this version acts on yet. At the start a
  * warning names each one that is set. Remove the line when the feature arrives.
  */
-export const NOT_IN_EFFECT: readonly string[] = [
-  'Server__CorsOrigins',
-  'Server__TrustedProxies',
-  'Grpc',
-  'Mcp',
-  'RateLimiting',
-  'McpRateLimiting',
-  'Redis',
-];
+export const NOT_IN_EFFECT: readonly string[] = ['Server__CorsOrigins', 'Grpc', 'Mcp', 'McpRateLimiting'];

@@ -19,6 +19,7 @@ import { statusOfAnswer, statusOfError } from '../admin/work-figures.ts';
 import type { Call, Received } from '../call.ts';
 import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { RatedSender, RateLimits, RatePolicy } from '../rates/rate-limits.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
 import { authenticate, authorize } from './authenticate.ts';
 import type { RequestCorrelation } from './correlation.ts';
@@ -43,6 +44,9 @@ export interface Arrival {
   readonly addressedTenant: string | undefined;
   readonly idempotencyKey: string | undefined;
   readonly correlation: RequestCorrelation;
+  /** For the limits of rates. */
+  readonly sender: RatedSender;
+  readonly ratePolicy?: RatePolicy;
   /** The address of the request, as its protocol has it. */
   readonly path: string;
   /**
@@ -60,6 +64,8 @@ export interface Gateway {
   /** Undefined: nobody can authenticate, so only open operations are served. */
   readonly authenticate: Authenticate | undefined;
   readonly tenancy: Tenancy;
+  /** Undefined: no rate is limited. */
+  readonly rates: Pick<RateLimits, 'admit' | 'admitIngestion'> | undefined;
   readonly answerOnce: AnswerOnce;
   readonly validate: Validate;
   readonly operations: Operations;
@@ -74,6 +80,9 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     checkRetired(arrival.version, gateway.versionStates);
     correlation.check();
     checkStarted(operation, gateway.lifecycle);
+    const { rates } = gateway;
+    if (rates !== undefined && isLimited(operation))
+      await rates.admit(arrival.ratePolicy ?? 'Global', arrival.sender);
     const isLinked = operation.signedLink === true && arrival.isLinked === true;
     const caller = isLinked
       ? undefined
@@ -83,6 +92,9 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
     if (!isLinked) authorize(operation, caller);
     checkSunset(operation, arrival.version, gateway.versionStates);
+    // Known to be allowed to: strangers take none of the tenant's permits.
+    if (rates !== undefined && operation.rated === true && tenant !== undefined)
+      await rates.admitIngestion(tenant, tenantRecord?.tier ?? 'Standard', arrival.sender);
     const received = await arrival.receive(tenant ?? caller?.identity ?? '');
     correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? arrival.idempotencyKey : undefined;
@@ -149,6 +161,10 @@ async function perform(
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };
   return bound.perform(known, input);
 }
+
+/** Probes and documents are asked for by machines that must not be turned away, and permits come back by one operation. */
+const isLimited = ({ permission, name }: Operation<OperationName>): boolean =>
+  permission !== null && name !== 'rateLimits.replenish';
 
 /** Probes are answered from the first moment on; everything else waits until the start is finished. */
 function checkStarted(operation: Operation<OperationName>, lifecycle: Lifecycle): void {

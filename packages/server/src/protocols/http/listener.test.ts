@@ -15,6 +15,7 @@ import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 import { BodyBudget } from './body-budget.ts';
 import { readBytes } from './body-bytes.ts';
 import type { Mount } from './mount.ts';
+import { ratedSender } from './rated-sender.ts';
 import { callFacts } from './request-headers.ts';
 
 function toyMount(gateway: Gateway): Mount {
@@ -24,7 +25,8 @@ function toyMount(gateway: Gateway): Mount {
   return {
     prefix: '/toy',
     standingHeaders: { 'Content-Security-Policy': "default-src 'self'" },
-    async handle({ request, correlation, path }) {
+    async handle(exchange) {
+      const { request, correlation, path } = exchange;
       const operation = operationsIn('v2').find(({ name }) => `/toy/${name}` === path);
       if (operation === undefined) throw new AuditError('ROUTE_NOT_FOUND', `There is no ${path}.`);
       const receive = async (sender: string): Promise<Received> => {
@@ -43,7 +45,16 @@ function toyMount(gateway: Gateway): Mount {
       };
       const facts = callFacts(request.headers);
       const addressed = { addressedTenant: undefined, path };
-      const arrival = { ...facts, ...addressed, operation, version: 'v2', correlation, receive } as const;
+      const sender = ratedSender(exchange, gateway.clock);
+      const arrival = {
+        ...facts,
+        ...addressed,
+        operation,
+        version: 'v2',
+        correlation,
+        sender,
+        receive,
+      } as const;
       const { kind, body } = await passThrough(arrival, gateway);
       return said(200, { kind, body });
     },

@@ -16,6 +16,7 @@ import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer, type HttpServer } from './http-server.ts';
 import { type AnswerHeaders, type Exchange, type Mount, mountsByPath, type Reply } from './mount.ts';
 import { header } from './request-headers.ts';
+import type { PartitionOf } from './sender-partition.ts';
 import { splitTarget } from './target.ts';
 import { createWriter, rawAnswer } from './write.ts';
 
@@ -23,6 +24,7 @@ export interface ListenerOptions {
   readonly mounts: readonly Mount[];
   readonly ids: CorrelationSource;
   readonly clock: Clock;
+  readonly partitionOf: PartitionOf;
   readonly telemetry: Telemetry;
   readonly tls: TlsFiles | undefined;
   /** True while the service stops: each connection is closed after its reply. */
@@ -44,7 +46,7 @@ export function createListener(options: ListenerOptions): HttpServer {
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedNs = clock.monotonicNs();
-    const exchange = begin(request, ids);
+    const exchange = begin(request, options);
     const { mount, write } = mountAt(exchange.path);
     const answer = await answerTo(exchange, mount, telemetry);
     const body = answer.coding === undefined ? answer.body : await encoded(answer, answer.coding);
@@ -77,12 +79,13 @@ export function createListener(options: ListenerOptions): HttpServer {
   return createHttpServer(serveOrCut, { tls, refuseRaw, clock });
 }
 
-function begin(request: IncomingMessage, ids: CorrelationSource): Exchange {
+function begin(request: IncomingMessage, { ids, partitionOf }: ListenerOptions): Exchange {
   const { headers, url = '/' } = request;
   const { path, queryText } = splitTarget(url);
   const correlationId = header(headers, 'x-correlation-id');
   const correlation = new RequestCorrelation(correlationId, header(headers, 'traceparent'), ids);
-  return { request, correlation, path, queryText, addedHeaders: NO_HEADERS };
+  const partition = () => partitionOf(request);
+  return { request, correlation, partition, path, queryText, addedHeaders: NO_HEADERS };
 }
 
 /** Never fails: what goes wrong becomes the answer. */

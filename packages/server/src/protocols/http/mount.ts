@@ -15,6 +15,8 @@ export type AnswerHeaders = Readonly<Record<string, string>>;
 export interface Exchange extends Target {
   readonly request: IncomingMessage;
   readonly correlation: RequestCorrelation;
+  /** By which requests are counted: whom its sender counts as. */
+  readonly partition: () => string;
   /** Headers that the mount adds to the reply, also to a refusal. */
   addedHeaders: AnswerHeaders;
 }

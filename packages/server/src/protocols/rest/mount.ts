@@ -5,6 +5,7 @@ import { AuditError } from '@tallystick/contract';
 import { type Arrival, type Gateway, passThrough } from '../../gateway/pipeline.ts';
 import { FIRST_VERSION } from '../../gateway/versions.ts';
 import type { Exchange, Mount, Reply } from '../http/mount.ts';
+import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
 import { replyTo, replyToError } from './answer.ts';
@@ -62,6 +63,7 @@ async function routed(
     version,
     addressedTenant: parameters['tenantId'],
     correlation,
+    sender: ratedSender(exchange, gateway.clock),
     path,
     receive: (sender) => receive(binding, { request, path, query, parameters, sender }, input, bodies),
   };
