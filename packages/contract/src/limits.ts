@@ -156,6 +156,7 @@ export const LIMIT_GROUPS = {
     deliveriesPerSecondMax: [100, 'Deliveries to one subscription, and to one origin within a tenant.'],
     deliveryAttemptsMax: [10, 'Attempts before a delivery becomes a dead letter.'],
     deliveryAnswerBytesMax: [64 * KB, 'How much of a consumer’s answer is read.'],
+    deliveryAnswerLengthMax: [KB, 'How many characters of it are shown.'],
     retryJitterPercent: [20, 'Each retry delay varies by this much, up or down.'],
     retryAfterMsMax: [HOUR, 'How long a consumer’s `Retry-After` is honoured.'],
     circuitFailuresMax: [10, 'Consecutive failures that pause a subscription.'],

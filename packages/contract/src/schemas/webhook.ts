@@ -304,7 +304,13 @@ export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
   fault: optional(
     Type.String({ description: 'What failed: `Status`, `Dns`, `Connect`, `Tls`, `Timeout` and the like.' }),
   ),
-  responseBody: optional(Type.String({ description: 'How the answer to a test delivery begins.' })),
+  responseBody: optional(
+    Type.String({
+      maxLength: LIMITS.deliveryAnswerLengthMax,
+      description:
+        'How the answer begins, as one line of text with secrets masked. In a history only where what was delivered is `Internal` at most, and only for readers who see all of that.',
+    }),
+  ),
   requestHeaders: optional(
     mapOf(Type.String(), {
       description:

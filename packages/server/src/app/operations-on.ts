@@ -137,6 +137,7 @@ function redactionParts(store: Store, reading: Reading, surroundings: Surroundin
     ...readingOf(eventParts(store, reading, surroundings)),
     removal: storage.removal,
     removeFiles: store.exporting.removeFiles,
+    forgetAnswers: store.webhooks.forgetAnswers,
     violations: storage.violations,
     change: access.change,
     tenants: access.tenants,

@@ -60,6 +60,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { ANSWER_WORK } from '../work/job-keys.ts';
 import { createWorkers, type KindOfWork, type Workers } from '../work/workers.ts';
 import { type ExportsOn, exportsOn } from './exports-on.ts';
+import type { Webhooks } from './webhooks-on.ts';
 import { nodeName } from './node-name.ts';
 import { whileBusy } from './busy-database.ts';
 import { openStorage } from './open-storage.ts';
@@ -138,7 +139,9 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
-  const doing = { signing, checkpointer, sequencer, removeFiles: exporting.removeFiles, ...access };
+  const { removeFiles } = exporting;
+  const { forgetAnswers } = following.webhooks;
+  const doing = { signing, checkpointer, sequencer, removeFiles, forgetAnswers, ...access };
   const others = [...following.webhooks.kinds, ...exporting.kinds, ANSWER_WORK];
   const work = workOn(storage, doing, others, surroundings);
   return {
@@ -185,19 +188,21 @@ function checkpointerOn(
 }
 
 type WorkingParts = Pick<Store, 'signing' | 'checkpointer' | 'sequencer' | 'access'> &
-  Pick<ExportsOn, 'removeFiles'>;
+  Pick<ExportsOn, 'removeFiles'> &
+  Pick<Webhooks, 'forgetAnswers'>;
 
 /** Every kind of job with its handler, and the loop that looks for content to remove. */
 function workOn(
   storage: LateStorage,
-  { signing, access, removeFiles, ...rest }: WorkingParts,
+  { signing, access, removeFiles, forgetAnswers, ...rest }: WorkingParts,
   others: readonly KindOfWork[],
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
   const { clock, random, telemetry, nextId, keyring } = surroundings;
   const { change, tenants, erasures, holds } = access;
-  const removing = { log, removal, trees, violations, index, removeFiles, ...rest };
+  const clearing = { removeFiles, forgetAnswers };
+  const removing = { log, removal, trees, violations, index, ...clearing, ...rest };
   const erasing = { ...removing, ...rest, work, change, tenants, erasures, clock, nextId, telemetry };
   const wake = () => workers.wake('Purge');
   const sweeping = createSweeping({ storage, ...rest, tenants, signing, wake }, surroundings);

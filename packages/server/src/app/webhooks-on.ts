@@ -1,6 +1,6 @@
 // Webhooks of a service: the follower that queues deliveries, the work that makes them, and what their operations need.
 
-import type { HealthReport } from '@tallystick/contract';
+import type { HealthReport, TenantId } from '@tallystick/contract';
 import { outcomeOfDelivery } from '../admin/work-figures.ts';
 import type { Access } from '../access/access.ts';
 import { publishedOf } from '../events/events.ts';
@@ -12,6 +12,7 @@ import type { LateStorage } from '../storage/late-storage.ts';
 import type { EventsRequest } from '../streams/log.ts';
 import type { NewestWitnessed } from '../streams/witness/newest-witnessed.ts';
 import { alertJobs } from '../webhooks/alert-jobs.ts';
+import { forgetAnswers } from '../webhooks/answers.ts';
 import type { AlertParts } from '../alerts/alert-follower.ts';
 import type { SealedValues } from '../alerts/sealed-values.ts';
 import type { Circuits } from '../webhooks/circuits.ts';
@@ -42,6 +43,7 @@ export interface Webhooks {
   readonly notifier: Follower;
   readonly notify: AlertParts['notify'];
   readonly tellOfExport: (record: ExportRecord) => Promise<void>;
+  readonly forgetAnswers: (tenant: TenantId) => Promise<void>;
   readonly kinds: readonly KindOfWork[];
   /** Tells subscribers when the state of the service changes. */
   readonly startStatusWatch: (report: () => Promise<HealthReport>) => AsyncDisposable;
@@ -102,6 +104,7 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
     notifier: createFollower({ name: 'the notifier', work: notifier, clock, random, telemetry, isPressed }),
     notify: (tenant, raised, events) => alertJobs(tenant, raised, events, common),
     tellOfExport: (record) => tellOfExport(record, { ...common, wake: wakeDeliverer }),
+    forgetAnswers: (tenant) => forgetAnswers(tenant, work),
     kinds: [
       deliveryWork({ ...doing, contents, pace, onAttempt: attemptsNoted(meter) }),
       probeWork(doing),

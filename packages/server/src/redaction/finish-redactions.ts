@@ -1,6 +1,6 @@
-// What follows upon redaction notices: a signed checkpoint over them, then the values are deleted, then what alerts and the index
-// have of them, then what write-ahead logs still hold. A crash leaves a notice without its effect, never an effect without its
-// notice: the commit of the notices has caused a job that does all of it again. A repeat changes nothing.
+// What follows upon redaction notices: a signed checkpoint over them, then the values are deleted, then what alerts, exports, answers
+// of webhook consumers and the index have of them, then what write-ahead logs still hold. A crash leaves a notice without its effect,
+// never an effect without its notice: the commit of the notices has caused a job that does all of it again. A repeat changes nothing.
 
 import { CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -23,6 +23,8 @@ export interface FinishParts {
   readonly index: Pick<EventIndex, 'forTenant'>;
   /** Removes the files of the tenant's exports: any of them may hold what is gone. */
   readonly removeFiles: (tenant: TenantId) => Promise<void>;
+  /** Forgets what consumers of the tenant's webhooks have answered: any of them may have repeated what is gone. */
+  readonly forgetAnswers: (tenant: TenantId) => Promise<void>;
 }
 
 /** Notices of one tenant, with the events that they are about. */
@@ -60,9 +62,10 @@ export async function deleteNoted(
 
 export async function leaveNoTraces(
   tenant: TenantId,
-  { index, removal, removeFiles }: FinishParts,
+  { index, removal, removeFiles, forgetAnswers }: FinishParts,
 ): Promise<void> {
   await removeFiles(tenant);
+  await forgetAnswers(tenant);
   await index.forTenant(tenant).forget();
   await removal.eraseTraces();
 }

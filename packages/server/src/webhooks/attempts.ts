@@ -1,14 +1,14 @@
-// The history of a delivery: the progress of its job. Nothing in it tells what was sent, so nobody who reads it has to be cleared for that,
-// and it holds nothing that an erasure would have to find. What the consumer answers may repeat what it was sent; and who knows the
-// secret could try by a signature whether they have guessed the body.
+// The history of a delivery: the progress of its job. Nothing in it says what was sent, so readers need no clearance for that, and an
+// erasure has nothing to find in it. That is why answers are kept apart (answers.ts), and signatures not at all: with the secret, one
+// could use a signature to check a guess of the body.
 
 import type { DeliveryAttempt } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import { REDACTED } from '../policies/sight.ts';
+import { SIGNATURE } from './signature.ts';
 
-/** Attempts of a delivery that was sent again and again: the oldest go first. */
+/** A delivery may be sent again any number of times; its oldest attempts are dropped. */
 const KEPT_MAX = 30;
-const SIGNATURE = /signature/i;
 
 export function attemptsIn(progress: string | undefined): readonly DeliveryAttempt[] {
   return progress === undefined ? [] : (parseJson(progress) as { attempts: DeliveryAttempt[] }).attempts;
@@ -19,13 +19,13 @@ export function withAttempt(progress: string | undefined, attempt: DeliveryAttem
   return JSON.stringify({ attempts: [...before, keptAttempt(attempt)].slice(-KEPT_MAX) });
 }
 
-/** They may have 8 KB, and are the same each time but for what the attempt itself tells. */
+/** They may take 8 KB, and differ between attempts only in what the attempt itself says. */
 function withoutHeaders(attempt: DeliveryAttempt): DeliveryAttempt {
   const { requestHeaders: _, ...others } = attempt;
   return others;
 }
 
-/** As much of it as is stored. */
+/** What is stored of it. */
 export function keptAttempt(attempt: DeliveryAttempt): DeliveryAttempt {
   const { responseBody: _, requestHeaders = {}, ...others } = attempt;
   const headers = Object.entries(requestHeaders).map(([name, value]) => [

@@ -1,9 +1,11 @@
 // What a notification tells, read when it is sent, as the subscription may see it then. An event that is gone, or that it may not see
 // any more, is not sent.
 
-import type { AuditEvent, TenantId, ThresholdCrossing } from '@tallystick/contract';
+import { isDeepStrictEqual } from 'node:util';
+import type { AuditEvent, Classification, TenantId, ThresholdCrossing } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import type { Caller } from '../access/caller.ts';
+import { higher } from '../access/roles.ts';
 import type { Tenants } from '../access/tenants.ts';
 import { noteSecretsTold, showViolation, violationSeen } from '../alerts/seen-violation.ts';
 import type { ViolationStore } from '../alerts/violations.ts';
@@ -38,6 +40,15 @@ interface Readers {
 /** In this version of its record. */
 export type EndedExport = Extract<Source, { of: 'Export' }>;
 
+/** What is told by a delivery. */
+export interface Told {
+  readonly content: Content;
+  /** The highest of the events that it is about; undefined: it is about none. */
+  readonly classification: Classification | undefined;
+  /** Whether all that it was made of is still there. */
+  readonly isUnchanged: () => Promise<boolean>;
+}
+
 type ReaderCall = Pick<Call, 'tenant' | 'tenantRecord' | 'correlation'> & Readers;
 
 export class Contents {
@@ -56,16 +67,12 @@ export class Contents {
     this.#published = new RecentReads(parts.clock);
   }
 
-  /** Undefined: there is nothing to be told. `requestId`: names the reading in the log. */
-  async of(
-    source: Source,
-    subscription: SubscriptionRecord,
-    requestId: string,
-  ): Promise<Content | undefined> {
-    if (source.of === 'System') return { system: canonicalJson(source.change) };
+  /** Undefined: there is nothing to tell. The log names the read by `requestId`. */
+  async of(source: Source, subscription: SubscriptionRecord, requestId: string): Promise<Told | undefined> {
+    if (source.of === 'System') return aboutNoEvent({ system: canonicalJson(source.change) });
     if (source.of === 'Export') {
       const told = await this.#parts.exportTold(readerOf(subscription), source);
-      return told && { export: canonicalJson(told) };
+      return told && aboutNoEvent({ export: canonicalJson(told) });
     }
     const call = await this.#callOf(subscription, requestId);
     if (call.tenantRecord === undefined || call.tenantRecord.isAltered === true) return undefined;
@@ -90,7 +97,7 @@ export class Contents {
     return { ...readers, tenant, tenantRecord: await this.#parts.tenants.find(tenant), correlation };
   }
 
-  async #event(index: number, call: ReaderCall, tenant: TenantId): Promise<Content | undefined> {
+  async #event(index: number, call: ReaderCall, tenant: TenantId): Promise<Told | undefined> {
     const { publishedOf } = this.#parts;
     const [stored, published] = await Promise.all([
       this.#events.get(`${index} ${tenant}`, () => this.#reads.at(tenant, index)),
@@ -101,7 +108,12 @@ export class Contents {
     const shown = this.#shownText(tenant, stored, call, current);
     if (shown === undefined) return undefined;
     await noteSecretsRead(call, [shown], this.#parts);
-    return { event: shown.text };
+    return {
+      content: { event: shown.text },
+      classification: stored.classification,
+      isUnchanged: async () =>
+        isDeepStrictEqual((await this.#reads.at(tenant, index))?.content, stored.content),
+    };
   }
 
   /** Undefined: the reader does not get it. */
@@ -124,13 +136,18 @@ export class Contents {
     return made;
   }
 
-  async #violation(id: string, call: ReaderCall, tenant: TenantId): Promise<Content | undefined> {
-    const stored = await this.#parts.violations.forTenant(tenant).find(id);
+  async #violation(id: string, call: ReaderCall, tenant: TenantId): Promise<Told | undefined> {
+    const violations = this.#parts.violations.forTenant(tenant);
+    const stored = await violations.find(id);
     const seen = stored && (await violationSeen(call, stored, this.#parts));
     if (seen === undefined) return undefined;
     await noteSecretsTold(call, [seen], this.#parts);
+    const about = {
+      classification: higher(stored!.classification, stored!.highest),
+      isUnchanged: async () => isDeepStrictEqual(await violations.find(id), stored),
+    };
     const violation = showViolation(seen);
-    if (violation.kind === 'Violation') return { violation: canonicalJson(violation) };
+    if (violation.kind === 'Violation') return { content: { violation: canonicalJson(violation) }, ...about };
     const crossing: ThresholdCrossing = {
       thresholdId: violation.violationId as string,
       name: violation.policyName,
@@ -141,8 +158,12 @@ export class Contents {
       severity: violation.severity,
       detectedAt: instant(seen.violation.detectedAtMs),
     };
-    return { threshold: canonicalJson(crossing) };
+    return { content: { threshold: canonicalJson(crossing) }, ...about };
   }
+}
+
+function aboutNoEvent(content: Content): Told {
+  return { content, classification: undefined, isUnchanged: async () => true };
 }
 
 type ShownText = Pick<AuditEvent, 'eventId' | 'classification'> & { readonly text: string };

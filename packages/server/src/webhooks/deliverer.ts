@@ -9,8 +9,9 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { LaneNews } from '../work/lanes.ts';
 import type { KindOfWork } from '../work/workers.ts';
+import { heardWith } from './answers.ts';
 import { withAttempt } from './attempts.ts';
-import type { Contents } from './contents.ts';
+import type { Contents, Told } from './contents.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
 import { failed, failedForGood, laneOf, noteOf } from './lane-circuits.ts';
 import { type Pace, TURN_MS_MAX, WINDOW_MAX, WINDOW_MIN } from './pace.ts';
@@ -125,12 +126,12 @@ async function deliverIn(
     if (turnMs > 0) await wait(clock, Math.ceil(turnMs), signal);
     signal.throwIfAborted();
     const task = readTask(job.body);
-    const content = await contents.of(task.source, subscription, jobId);
-    // Undefined: it is gone, or may not be seen by it any more.
+    const told = await contents.of(task.source, subscription, jobId);
+    // Undefined: it is gone, or the subscription may not see it any more.
     const outcome: JobOutcome =
-      content === undefined
+      told === undefined
         ? { status: 'Done' }
-        : await attempt(job, { ...task, content }, subscription, signal, parts);
+        : await attempt(job, { task, told }, subscription, signal, parts);
     isGood = outcome.status === 'Done';
     return outcome;
   } catch (error) {
@@ -145,19 +146,23 @@ async function deliverIn(
 
 async function attempt(
   job: Job,
-  notice: Task & { readonly content: NonNullable<Awaited<ReturnType<Contents['of']>>> },
+  { task, told }: { readonly task: Task; readonly told: Told },
   subscription: SubscriptionRecord,
   signal: AbortSignal,
   parts: WorkingParts,
 ): Promise<JobOutcome> {
   const attemptNumber = Math.min(job.attempts, LIMITS.deliveryAttemptsMax);
+  const notice = { ...task, content: told.content };
   const sent = await parts.sender.send(subscription, notice, attemptNumber, signal);
   if (sent.isOurs) {
     parts.tellOfOurs(sent.reason);
     return { status: 'PutOff', lanes: [restOf(subscription, OURS_REST_MS * parts.timeScale)] };
   }
   parts.onAttempt(job.tenant, sent);
-  const progress = withAttempt(job.progress, sent.attempt);
+  const history = {
+    progress: withAttempt(job.progress, sent.attempt),
+    heard: await heardWith(job.heard, sent.attempt, told),
+  };
   const keepMs = LIMITS.deadLetterLifetimeMs * parts.timeScale;
   const { subscriptionId } = subscription;
   // Not scaled: a recovery sends again what it does not find.
@@ -165,24 +170,24 @@ async function attempt(
     return {
       status: 'Done',
       keepMs: LIMITS.deadLetterLifetimeMs,
-      progress,
+      ...history,
       lanes: [{ ...laneOf(subscriptionId), status: 'Works' }],
     };
   const news = await newsOf(sent, subscription, parts);
   const { reason } = sent;
   if (isLast(sent, attemptNumber, subscription))
-    return { status: 'Dead', reason, keepMs, progress, lanes: news };
+    return { status: 'Dead', reason, keepMs, ...history, lanes: news };
   const delayMs = retryDelayMs(attemptNumber + 1, sent.retryAfterMs, {
     ...subscription,
     timeScale: parts.timeScale,
     chance: parts.random.fraction(),
   });
-  if (!subscription.ordered) return { status: 'Failed', reason, againInMs: delayMs, progress, lanes: news };
+  if (!subscription.ordered) return { status: 'Failed', reason, againInMs: delayMs, ...history, lanes: news };
   return {
     status: 'Failed',
     reason,
     againInMs: 0,
-    progress,
+    ...history,
     lanes: [restOf(subscription, delayMs), ...news],
   };
 }

@@ -18,6 +18,7 @@ import { type Clock, instant } from '../runtime/clock.ts';
 import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { acceptJob, jobOperation, keepAnswer } from '../work/job-keys.ts';
 import type { Job, JobState, WorkStore } from '../work/jobs.ts';
+import { answersIn, maySeeAnswers } from './answers.ts';
 import { attemptsIn, keptAttempt } from './attempts.ts';
 import { laneOf } from './lane-circuits.ts';
 import { testNotice } from './probe.ts';
@@ -127,8 +128,10 @@ async function list(
   const of = { ...laneOf(input.subscriptionId), states };
   const read = readPage(parts.cursors, call, input, isId);
   const rows = await jobs.jobsOfLane({ ...of, ...newestFirst(read) });
+  const plain = (job: Job) => shown(subscription, job);
+  const answered = (job: Job) => withAnswers(plain(job), job);
   const { data, pagination } = read.page(rows, ({ jobId }) => jobId, await jobs.jobCountOfLane(of));
-  return { kind: 'Done', body: { data: data.map((job) => shown(subscription, job)), pagination } };
+  return { kind: 'Done', body: { data: data.map(maySeeAnswers(call) ? answered : plain), pagination } };
 }
 
 async function redeliver(
@@ -156,6 +159,7 @@ async function redeliver(
   );
 }
 
+/** Without answers: what is kept for repeats of a request may not have them. */
 function shown(subscription: SubscriptionRecord, job: Job): Delivery {
   const { webhookId, webhookType } = readTask(job.body);
   const status = (Object.keys(STATES) as Delivery['status'][]).find((each) =>
@@ -176,7 +180,16 @@ function shown(subscription: SubscriptionRecord, job: Job): Delivery {
   };
 }
 
-/** What the consumer answers may tell of what it was sent before: only those see it who may see that. */
+function withAnswers(delivery: Delivery, { heard }: Job): Delivery {
+  const answers = answersIn(heard);
+  const attempts = delivery.attempts.map((attempt) => {
+    const responseBody = answers[attempt.at];
+    return responseBody === undefined ? attempt : { ...attempt, responseBody };
+  });
+  return { ...delivery, attempts };
+}
+
+/** The consumer's answer to a test may be about what it was sent before, so only those see it who may see that. */
 function seenAttempt(
   call: Call,
   subscription: SubscriptionRecord,

@@ -4,9 +4,11 @@
 import { type DeliveryAttempt, LIMITS, type WebhookId, type WebhookType } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { type Clock, instant } from '../runtime/clock.ts';
+import { REDACTED } from '../policies/sight.ts';
+import { answerText } from './answers.ts';
 import type { Consumers, PostResult } from './consumer.ts';
 import { parseRetryAfter } from './retry-schedule.ts';
-import { type Secrets, signatureHeaders, signedBody } from './signature.ts';
+import { type Secrets, SIGNATURE, signatureHeaders, signedBody } from './signature.ts';
 import type { OpenedSecrets, SubscriptionSecrets } from './subscription-secrets.ts';
 import type { SubscriptionRecord } from './subscription.ts';
 
@@ -39,9 +41,9 @@ export interface SenderParts {
 }
 
 const DELIVERED: ReadonlySet<number> = new Set([200, 201, 202, 204]);
+/** As it is in the body; a text of the event may look the same. */
+const OWN_SIGNATURE = /\bsha256=[0-9a-f]{64}\b/g;
 const USER_AGENT = 'Tallystick-Webhooks/1';
-/** Of the answer, in the history. */
-const SHOWN_LENGTH_MAX = 512;
 /** A subscription that is unchanged is the same object: its boxes are not opened for each delivery. */
 const OPENED_MAX = 10_000;
 
@@ -76,7 +78,8 @@ export class Sender {
       tls: tlsOf(subscription, opened),
       signal,
     });
-    return sentBy(result, { attemptNumber, atMs, headers: { ...subscription.headers, ...own } });
+    const headers = { ...subscription.headers, ...own };
+    return sentBy(result, { attemptNumber, atMs, headers, secrets: () => secretsIn(opened, headers, body) });
   }
 
   #open(subscription: SubscriptionRecord): Promise<OpenedSecrets> {
@@ -137,14 +140,32 @@ function ownHeaders(
   };
 }
 
+/** What no answer is shown with: secrets, credentials and signatures, also without what stands before them. */
+function secretsIn(
+  { secret, previousSecret, headers: opened }: OpenedSecrets,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer,
+): string[] {
+  const credentials = Object.keys(opened).flatMap((name) =>
+    headers[name] === REDACTED ? [opened[name]!] : [],
+  );
+  const signatures = Object.entries(headers).flatMap(([name, value]) =>
+    SIGNATURE.test(name) ? value.split(' ') : [],
+  );
+  const own = body.toString().match(OWN_SIGNATURE) ?? [];
+  const whole = [secret, previousSecret?.secret ?? '', ...credentials, ...signatures, ...own];
+  return whole.flatMap((each) => [each, each.replace(/^(\S+ |sha256=|v1,)/, '')]);
+}
+
 interface Made {
   readonly attemptNumber: number;
   readonly atMs: number;
   /** With credentials masked. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: () => readonly string[];
 }
 
-function sentBy(result: PostResult, { attemptNumber, atMs, headers }: Made): Sent {
+function sentBy(result: PostResult, { attemptNumber, atMs, headers, secrets }: Made): Sent {
   const { latencyMs, dnsMs, connectMs, tlsMs, firstByteMs } = result;
   const timings = definedOf({ dnsMs, connectMs, tlsMs, firstByteMs });
   const made = { attemptNumber, at: instant(atMs), latencyMs, timings, requestHeaders: headers };
@@ -160,7 +181,7 @@ function sentBy(result: PostResult, { attemptNumber, atMs, headers }: Made): Sen
     attempt: {
       ...made,
       responseStatus: status,
-      ...(body.length > 0 && { responseBody: shownText(body) }),
+      ...(body.length > 0 && { responseBody: answerText(body, secrets()) }),
       ...(!isDelivered && { fault: 'Status', error: reason }),
     },
     isDelivered,
@@ -169,10 +190,6 @@ function sentBy(result: PostResult, { attemptNumber, atMs, headers }: Made): Sen
     status,
     retryAfterMs: status === 429 || status === 503 ? parseRetryAfter(retryAfter, atMs) : undefined,
   };
-}
-
-function shownText(body: Uint8Array): string {
-  return Buffer.from(body.subarray(0, SHOWN_LENGTH_MAX)).toString('utf8').replaceAll('\u0000', ' ');
 }
 
 function definedOf(timings: Readonly<Record<string, number | undefined>>): Record<string, number> {

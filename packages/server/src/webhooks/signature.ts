@@ -18,6 +18,9 @@ export function signatureOf(text: string | Uint8Array, secret: string): string {
   return `sha256=${toHex(createHmac('sha256', keysOf(secret).plain).update(text).digest())}`;
 }
 
+/** The names of headers that hold signatures. */
+export const SIGNATURE = /signature/i;
+
 /** The headers with signatures, over the body as it is sent. */
 export function signatureHeaders(
   webhookId: string,

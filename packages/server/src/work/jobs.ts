@@ -81,6 +81,8 @@ export interface Job {
   readonly attempts: number;
   /** The last progress that its handler reported. */
   readonly progress: string | undefined;
+  /** What others have answered while it was done. It may repeat content, so it goes where content is removed: `forgetHeard`. */
+  readonly heard: string | undefined;
   /** Undefined until it is done. */
   readonly result: string | undefined;
   /** The reason of its last failure. */
@@ -134,6 +136,8 @@ export type ClaimRef = Pick<Job, 'tenant' | 'jobId'> & Pick<Claim, 'token'>;
 export type JobOutcome = JobEnd & {
   /** Replaces what its handler has reported last; a job that is removed, or put off, has none. */
   readonly progress?: string | undefined;
+  /** Replaces what was heard before, unless `forgetHeard` came while it was held; a job that is removed, or put off, has none. */
+  readonly heard?: string | undefined;
   readonly lanes?: readonly LaneNews[] | undefined;
 };
 
@@ -213,6 +217,11 @@ export interface TenantJobs {
   changeLane(lane: LaneRef, news: LaneOpening | LaneClosing): Promise<boolean>;
   /** Removes a portion of the jobs of a lane that nobody holds, and the lane with the last one; true when there may be more. */
   removeLane(lane: LaneRef): Promise<boolean>;
+  /**
+   * Forgets what jobs of a kind have heard, a portion at a time; true when there may be more. What those that are held hear until
+   * they are claimed again is not kept either: they may have read what is removed now.
+   */
+  forgetHeard(kind: JobKind): Promise<boolean>;
   /** Begins again, with its first attempt, whatever became of it; undefined: there is none, or it is held. */
   doAgain(jobId: string, once?: JobKey): Promise<Retried>;
   /** Unless it has expired by `steadyNowMs`. */

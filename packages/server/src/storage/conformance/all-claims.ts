@@ -2,6 +2,7 @@
 
 import { causedJobClaims } from './caused-jobs.ts';
 import { epochClaims } from './epochs.ts';
+import { heardClaims } from './heard.ts';
 import { holdClaims } from './holds.ts';
 import { jobBatchClaims } from './job-batches.ts';
 import { laneClaims } from './lanes.ts';
@@ -35,6 +36,7 @@ const BESIDE_CONTENT = [
   workClaims,
   workTurnClaims,
   jobBatchClaims,
+  heardClaims,
   laneClaims,
   followClaims,
   violationClaims,

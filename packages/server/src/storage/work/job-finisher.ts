@@ -59,8 +59,8 @@ export class JobFinisher<S> {
     run: readonly Finished[],
   ): Promise<readonly Finished[]> {
     const given = run.map(({ jobId, token, outcome }) => {
-      const { result, keepMs, progress } = outcome as Kept;
-      return { tenant_id: tenant, job_id: jobId, token, result, keep_ms: keepMs, progress };
+      const { result, keepMs, progress, heard } = outcome as Kept;
+      return { tenant_id: tenant, job_id: jobId, token, result, keep_ms: keepMs, progress, heard };
     });
     const { complete } = this.#parts.database.statements;
     const rows = await transaction.query(complete, [tenant, JSON.stringify(given)]);
@@ -70,16 +70,19 @@ export class JobFinisher<S> {
 
   #ending(outcome: JobOutcome): [S, JobValue[]] {
     const { remove, putOff, fail, bury } = this.#parts.database.statements;
-    const { progress = null } = outcome;
+    const { progress = null, heard = null } = outcome;
     switch (outcome.status) {
       case 'Done':
         return [remove, []];
       case 'PutOff':
         return [putOff, [outcome.forMs ?? 0]];
       case 'Failed':
-        return [fail, [outcome.againInMs, reasonText(outcome.reason), progress]];
+        return [fail, [outcome.againInMs, reasonText(outcome.reason), progress, heard]];
       case 'Dead':
-        return [bury, [reasonText(outcome.reason), outcome.keepMs ?? LIMITS.deadLetterLifetimeMs, progress]];
+        return [
+          bury,
+          [reasonText(outcome.reason), outcome.keepMs ?? LIMITS.deadLetterLifetimeMs, progress, heard],
+        ];
     }
   }
 }

@@ -17,6 +17,7 @@ export function jobIn(row: Row): Job {
     body: textIn(row, 'body'),
     attempts: numberOf(row, 'attempts'),
     progress: textOrNone(row, 'progress'),
+    heard: textOrNone(row, 'heard'),
     result: textOrNone(row, 'result'),
     reason: textOrNone(row, 'reason'),
     createdAtMs: numberOf(row, 'created_ms'),

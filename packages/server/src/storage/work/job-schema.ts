@@ -119,3 +119,14 @@ export const JOB_INDEXES: readonly string[] = [
   "CREATE INDEX jobs_retried_of_lane ON jobs (tenant_id, kind, lane, job_id, state, expires_ms) WHERE is_letter = 1 AND state <> 'Dead'",
   'CREATE INDEX jobs_by_key_end ON jobs (tenant_id, key_expires_ms) WHERE key IS NOT NULL',
 ];
+
+/** To be added to those. */
+export function heardColumns({ text, number }: Pick<ColumnTypes, 'text' | 'number'>): readonly string[] {
+  return [
+    // What others have answered while it was done.
+    `ALTER TABLE jobs ADD COLUMN heard ${text}`,
+    // 1: it has heard something. 2, while it is held: what it hears is not kept.
+    `ALTER TABLE jobs ADD COLUMN hears ${number} NOT NULL DEFAULT 0`,
+    'CREATE INDEX jobs_heard ON jobs (tenant_id, kind, job_id) WHERE hears = 1',
+  ];
+}

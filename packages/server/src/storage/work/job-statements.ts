@@ -48,7 +48,7 @@ export interface ShownDialect<S> extends Dialect<S> {
   readonly again: string;
 }
 
-const JOB = `tenant_id, job_id, kind, lane, body, state, attempts, progress, result, reason, created_ms, started_ms,
+const JOB = `tenant_id, job_id, kind, lane, body, state, attempts, progress, heard, result, reason, created_ms, started_ms,
   first_failed_ms, last_failed_ms, ended_ms, wake_ms, is_letter, expires_ms, token`;
 const KEY = 'operation, key, fingerprint, classification, key_expires_ms, answer';
 
@@ -72,6 +72,7 @@ export function jobStatements<S>(dialect: Dialect<S>) {
     ...reading(shown),
     ...claiming(dialect),
     ...ending(dialect),
+    ...forgetting(dialect),
     ...laneStatements(shown),
     ...letterStatements(shown),
     ...violationStatements(dialect),
@@ -103,9 +104,16 @@ const COMPLETED = {
   result: 'text',
   keep_ms: 'number',
   progress: 'text',
+  heard: 'text',
 } as const;
 
 const TAKEN = { lane: 'text', most: 'number' } as const;
+
+/** What is set at the end of a job that has heard something, or NULL; not if something was removed meanwhile that it may repeat. */
+function heardAnew(heard: string): string {
+  const isKept = `jobs.hears <> 2 AND coalesce(${heard}, jobs.heard) IS NOT NULL`;
+  return `heard = CASE WHEN ${isKept} THEN coalesce(${heard}, jobs.heard) END, hears = CASE WHEN ${isKept} THEN 1 ELSE 0 END`;
+}
 
 /** Of one tenant. The rows name it, too: so a planner, which cannot know how many there are, expects few. */
 const GIVEN = 'given.tenant_id = $1';
@@ -211,7 +219,7 @@ function claiming<S>(dialect: Dialect<S>) {
       // Materialized: a plan that repeats this for every row would skip the rows that it has locked itself.
       `WITH first AS MATERIALIZED (SELECT job_id FROM ${ofEach('$3', TAKEN, (of) => nextOf(of('lane'), of('most')))})
        UPDATE jobs SET state = 'Held', wake_ms = ${now} + $4, token = token + 1, attempts = attempts + 1,
-         started_ms = ${orNow('started_ms')}
+         started_ms = ${orNow('started_ms')}, hears = CASE WHEN hears = 2 THEN 0 ELSE hears END
        WHERE tenant_id = $2 AND ${idIn('SELECT job_id FROM first')}
        RETURNING ${JOB}`,
     ),
@@ -229,7 +237,7 @@ function ending<S>({ now, orNow, lock, rowsOf, prepare }: Dialect<S>) {
       `WITH own AS MATERIALIZED (SELECT * FROM ${rowsOf('$2', COMPLETED)} WHERE ${GIVEN} AND EXISTS (
          SELECT 1 FROM jobs WHERE tenant_id = $1 AND job_id = given.job_id AND token = given.token AND state = 'Held'${lock}))
        UPDATE jobs SET state = 'Done', result = own.result, is_letter = 0, ended_ms = ${now}, expires_ms = ${now} + own.keep_ms,
-         progress = coalesce(own.progress, jobs.progress)
+         progress = coalesce(own.progress, jobs.progress), ${heardAnew('own.heard')}
        FROM own WHERE jobs.tenant_id = $1 AND jobs.tenant_id = own.tenant_id AND jobs.job_id = own.job_id RETURNING jobs.job_id`,
     ),
     remove: prepare(`DELETE FROM jobs WHERE ${held} AND key IS NULL`),
@@ -242,10 +250,12 @@ function ending<S>({ now, orNow, lock, rowsOf, prepare }: Dialect<S>) {
     ),
     fail: prepare(
       `UPDATE jobs SET state = 'Later', is_retry = 1, wake_ms = ${now} + $4, reason = $5, progress = coalesce($6, progress),
+         ${heardAnew('$7')},
          first_failed_ms = ${orNow('first_failed_ms')}, last_failed_ms = ${now} WHERE ${held}`,
     ),
     bury: prepare(
       `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $4, expires_ms = ${now} + $5, progress = coalesce($6, progress),
+         ${heardAnew('$7')},
          first_failed_ms = ${orNow('first_failed_ms')}, last_failed_ms = ${now} WHERE ${held}`,
     ),
     over: prepare(`SELECT tenant_id, job_id FROM jobs WHERE ${isOver} ORDER BY expires_ms LIMIT $1`),
@@ -255,6 +265,21 @@ function ending<S>({ now, orNow, lock, rowsOf, prepare }: Dialect<S>) {
     ),
     place: prepare(
       'INSERT INTO positions (tenant_id, name, next_index) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+    ),
+  };
+}
+
+/** In one transaction, in this order: what a job has heard that ends in between is found by the second one. */
+function forgetting<S>({ lock, idIn, prepare }: Dialect<S>) {
+  const ofKind = 'tenant_id = $1 AND kind = $2';
+  const ids = (which: string, limit = '') =>
+    idIn(`SELECT job_id FROM jobs WHERE ${ofKind} AND ${which}${lock && ' ORDER BY job_id'}${limit}${lock}`);
+  return {
+    hearNothing: prepare(
+      `UPDATE jobs SET heard = NULL, hears = 2 WHERE tenant_id = $1 AND state = 'Held' AND ${ids("state = 'Held'")}`,
+    ),
+    forgetHeard: prepare(
+      `UPDATE jobs SET heard = NULL, hears = 0 WHERE tenant_id = $1 AND ${ids('hears = 1', ' LIMIT $3')}`,
     ),
   };
 }

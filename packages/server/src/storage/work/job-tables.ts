@@ -274,6 +274,14 @@ export class JobTables<S> {
     return this.#lanes.remove(tenant, lane);
   }
 
+  forgetHeard(tenant: TenantId, kind: JobKind): Promise<boolean> {
+    const { hearNothing, forgetHeard } = this.#statements;
+    return this.#database.inTransaction({ tenant }, async (transaction) => {
+      await transaction.change(hearNothing, [tenant, kind]);
+      return (await transaction.change(forgetHeard, [tenant, kind, PORTION])) >= PORTION;
+    });
+  }
+
   async claim(request: ClaimRequest): Promise<Claim[]> {
     await this.#wake();
     await this.#lanes.refill(request);

@@ -4,7 +4,7 @@
 // tenant. Rights are in rights.ts.
 
 import { LIMITS } from '@tallystick/contract';
-import { JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
+import { heardColumns, JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
 import { violationTables } from '../../work/violation-statements.ts';
 import { INDEX_KEY, KEPT_INDEX_KEY, segmentTables, viewTables } from './index-tables.ts';
 import { keyTables } from './key-tables.ts';
@@ -329,4 +329,6 @@ export const MIGRATIONS: readonly Migration[] = [
   // Lanes of jobs.
   () => laneTables({ text: 'text COLLATE "C"', number: 'bigint', end: '' }),
   () => JOB_INDEXES,
+  // What others have answered to jobs.
+  () => heardColumns({ text: 'text', number: 'bigint' }),
 ];

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
+import { heardColumns, JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
 import { jobStatements } from '../../work/job-statements.ts';
 import { violationEvents, violationTables } from '../../work/violation-statements.ts';
 import { sqliteJobDialect } from './job-dialect.ts';
@@ -19,6 +19,7 @@ function plans(): Map<string, string> {
     violationEvents(events),
     laneTables(TYPES),
     JOB_INDEXES,
+    heardColumns(TYPES),
   ];
   for (const sql of tables.flat()) db.exec(sql);
   db.function('now_ms', () => 0);
@@ -77,5 +78,9 @@ test('what may be found many times is found by an index that has it in order, an
   assert.deepEqual(
     found('removeLetters'),
     new Set([byId, 'COVERING INDEX jobs_dead_since (tenant_id=? AND kind=? AND last_failed_ms<?)']),
+  );
+  assert.deepEqual(
+    found('forgetHeard'),
+    new Set([byId, 'COVERING INDEX jobs_heard (tenant_id=? AND kind=?)']),
   );
 });

@@ -8,7 +8,7 @@ import type { TenantId } from '@tallystick/contract';
 import { StartError } from '../../../start-error.ts';
 import type { NewJob } from '../../../work/jobs.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
+import { heardColumns, JOB_INDEXES, jobTables, laneTables } from '../../work/job-schema.ts';
 import { jobStatements, type JobStatements } from '../../work/job-statements.ts';
 import type { JobDatabase, JobScope, JobTransaction } from '../../work/job-database.ts';
 import { valuesOf, valuesOfFailure } from '../../work/job-values.ts';
@@ -33,6 +33,7 @@ const MIGRATIONS: readonly string[] = [
   violationEvents({ text: 'TEXT', eventId: "body ->> '$.eventId'", kept: 'VIRTUAL' }).join(';\n'),
   laneTables({ text: 'TEXT', number: 'INTEGER', end: ' STRICT, WITHOUT ROWID' }).join(';\n'),
   JOB_INDEXES.join(';\n'),
+  heardColumns({ text: 'TEXT', number: 'INTEGER' }).join(';\n'),
 ];
 
 /**

@@ -1,0 +1,75 @@
+// What the history of a delivery keeps of the consumer's answers, and for whom. An answer may repeat anything of what it answers, so
+// the secrets of the subscription are taken out of it; it is kept only where little harm is in that; and it is forgotten when values
+// of the tenant are removed for good.
+
+import { type Classification, type DeliveryAttempt, LIMITS, type TenantId } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
+import { isAtLeast } from '../access/roles.ts';
+import type { Call } from '../call.ts';
+import { isDecidedByRules, ownClearance, REDACTED } from '../policies/sight.ts';
+import { pauseForOthers } from '../runtime/pause.ts';
+import type { WorkStore } from '../work/jobs.ts';
+import type { Told } from './contents.ts';
+import { DELIVERY } from './task.ts';
+
+const KEPT_UP_TO: Classification = 'Internal';
+/** What is shorter is in many a text by chance. */
+const SECRET_LENGTH_MIN = 4;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** How it begins, as one line of text. `secrets` are masked, wherever it ends. */
+export function answerText(body: Uint8Array, secrets: Iterable<string>): string {
+  const { deliveryAnswerLengthMax: lengthMax } = LIMITS;
+  const text = Buffer.from(body).toString('utf8');
+  let shown = '';
+  let end = 0;
+  for (const { index, 0: secret } of text.matchAll(anyOf(secrets))) {
+    if (index >= lengthMax) break;
+    shown += text.slice(end, index) + REDACTED;
+    end = index + secret.length;
+  }
+  shown += text.slice(end, Math.max(end, lengthMax));
+  return shown.slice(0, lengthMax).toWellFormed().replaceAll(UNPRINTABLE, ' ');
+}
+
+/** The longest first: of two that begin alike it is the one that is there. */
+function anyOf(secrets: Iterable<string>): RegExp {
+  const spelled = new Set([...secrets].flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
+  const long = [...spelled].filter(({ length }) => length >= SECRET_LENGTH_MIN);
+  const patterns = long
+    .toSorted((a, b) => b.length - a.length)
+    .map((secret) => secret.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
+  return new RegExp(patterns.length === 0 ? '(?!)' : patterns.join('|'), 'g');
+}
+
+/** What the job of a delivery has heard from now on; undefined: nothing is added. */
+export async function heardWith(
+  heard: string | undefined,
+  { at, responseBody }: DeliveryAttempt,
+  told: Told,
+): Promise<string | undefined> {
+  if (responseBody === undefined) return undefined;
+  if (told.classification !== undefined && !isAtLeast(KEPT_UP_TO, told.classification)) return undefined;
+  // The job forgets what it has heard when something is removed; this is for what was removed before it was claimed.
+  if (!(await told.isUnchanged().catch(() => false))) return undefined;
+  const all = [...Object.entries(answersIn(heard)), [at, responseBody]];
+  return JSON.stringify(Object.fromEntries(all.slice(-LIMITS.deliveryAttemptsMax)));
+}
+
+/** By the times of their attempts. */
+export function answersIn(heard: string | undefined): Readonly<Record<string, string>> {
+  return heard === undefined ? {} : (parseJson(heard) as Record<string, string>);
+}
+
+/** Of all deliveries of a tenant. */
+export async function forgetAnswers(tenant: TenantId, work: Pick<WorkStore, 'forTenant'>): Promise<void> {
+  while (await work.forTenant(tenant).forgetHeard(DELIVERY)) await pauseForOthers();
+}
+
+/**
+ * Those who see all that an answer may repeat. The subscription says nothing about that: whoever may change it could lower its
+ * clearance, and become its author.
+ */
+export function maySeeAnswers(call: Pick<Call, 'caller' | 'tenantRecord'>): boolean {
+  return isAtLeast(ownClearance(call), KEPT_UP_TO) && !isDecidedByRules(call);
+}
