@@ -18,7 +18,7 @@ export interface FetchOptions {
   /** Sent as JSON, if there is one. */
   readonly body?: unknown;
   /** If nothing is said: POST where there is a body, and GET where there is none. */
-  readonly method?: 'POST' | 'PUT' | 'DELETE';
+  readonly method?: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Beside those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;

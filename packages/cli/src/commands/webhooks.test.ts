@@ -121,6 +121,73 @@ test('listen --create subscribes for as long as it runs, and answers what it is 
   assert.deepEqual(await there(), []);
 });
 
+test('a subscription is shown, changed, paused, resumed, given another secret, and deleted', async () => {
+  const tenant = 'changed';
+  const said = async (...args: string[]) => {
+    const { code, stdout, stderr } = await webhooks(args, tenant);
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '));
+    return stdout;
+  };
+  await said('create', 'http://127.0.0.1:9/', '--name', 'SIEM', '--filters', '{"action":"Delete.*"}');
+  const shown = await said('show', 'SIEM');
+  assert.match(shown, /^name +SIEM\nsubscription id +(\S{26})\n/);
+  assert.match(
+    shown,
+    /\nstatus +Active\ncircuit +Closed; failures in a row: 0\nretry +\{"strategy":"Schedule"\}\n/,
+  );
+  assert.match(
+    shown,
+    /\ntimeout +10 s\nordered +no\nheaders +none\ncertificates +none\ncreated +20\S+Z by \S+\n$/,
+  );
+  const { subscriptionId } = parsed(await webhooks(['show', 'SIEM', '--json'], tenant)) as Subscription;
+
+  const changes = ['--name', 'Archive', '--consumer', 'http://127.0.0.1:10/', '--events', '*', '--ordered'];
+  const more = ['--clearance', 'Public', '--patch', '{"timeoutSeconds":5,"headers":{"X-Team":"blue"}}'];
+  const changed = await said('update', 'SIEM', ...changes, ...more);
+  assert.match(changed, /^name +Archive\n/);
+  for (const line of [
+    'events +\\*',
+    'filters +\\{"action":"Delete\\.\\*"\\}',
+    'ordered +yes',
+    'headers +X-Team',
+  ])
+    assert.match(changed, new RegExp(`\\n${line}\\n`));
+  const updated = parsed(
+    await webhooks(['update', subscriptionId, '--no-ordered', '--json'], tenant),
+  ) as Subscription;
+  assert.deepEqual(
+    [updated.url, updated.timeoutSeconds, updated.clearance, updated.ordered],
+    ['http://127.0.0.1:10/', 5, 'Public', false],
+  );
+
+  assert.equal(await said('pause', 'Archive'), 'Archive is Paused\n');
+  assert.equal(await said('resume', 'Archive'), 'Archive is Active\n');
+  const rotated = await said('rotate-secret', 'Archive', '--grace-period', 'PT1H');
+  assert.match(
+    rotated,
+    /^subscription id +\S{26}\nsecret +whsec_\S+ {2}\(it is not shown again\)\nold secret signs until +20\S+Z\n$/,
+  );
+
+  const unasked = await webhooks(['delete', 'Archive'], tenant);
+  assert.deepEqual([unasked.code, /--yes/.test(unasked.stderr)], [2, true]);
+  assert.equal(await said('delete', 'Archive', '--yes'), 'Archive is deleted\n');
+  assert.match((await webhooks(['show', subscriptionId], tenant)).stderr, /SUBSCRIPTION_NOT_FOUND/);
+});
+
+test('recover has events sent that came before the subscription', async () => {
+  const tenant = 'recovered';
+  await service.of(tenant).add([{}]);
+  await using consumer = listening(['--secret', 'correct-horse-battery-staple']);
+  const url = await addressOf(consumer);
+  const made = await webhooks(['create', url, '--name', 'late', '--json'], tenant);
+  assert.equal((parsed(made) as NewSubscription).name, 'late');
+  const recovering = await webhooks(['recover', 'late', '--since', '2026-01-01'], tenant);
+  assert.deepEqual([recovering.code, recovering.stderr], [0, '']);
+  assert.match(recovering.stdout, /^recovering late since 2026-01-01T00:00:00Z, as operation \S{26}\n$/);
+  // The consumer was given another secret.
+  await consumer.prints(/ {2}event\.notification {2}\S{36} {2}wrong-signature {2}/);
+});
+
 test('listen prints deliveries as JSON', async () => {
   const tenant = 'json';
   const made = parsed(
@@ -165,6 +232,9 @@ test('what is wrong is said in one line, with the exit code for it', async () =>
     [['test', 'SIEM'], 1, /there is no subscription "SIEM"/],
     [['deliveries', 'SIEM', '--limit', '0'], 2, /--limit is "0"; it is 1 to 1000/],
     [['redeliver', '01KE0000000000000000000042', 'a'], 1, /SUBSCRIPTION_NOT_FOUND/],
+    [['update', '01KE0000000000000000000042'], 1, /SUBSCRIPTION_NOT_FOUND/],
+    [['recover', 'SIEM', '--since', 'yesterday'], 1, /there is no subscription "SIEM"/],
+    [['pause', 'SIEM'], 1, /there is no subscription "SIEM"/],
     [['listen', '--status', '99'], 2, /--status is "99"; it is 200 to 599/],
   ];
   for (const [args, code, said] of refusals) {

@@ -4,8 +4,11 @@
 import type {
   Delivery,
   NewSubscription,
+  Recovery,
+  RotatedSecret,
   Subscription,
   SubscriptionConfiguration,
+  SubscriptionPatch,
   TestDelivery,
 } from '@tallystick/contract';
 import { allPages, type AskedService, askerOf, misshapen, parameters, rowsOf } from '../ask-json.ts';
@@ -17,7 +20,13 @@ export interface ServedWebhooks {
   list(status?: string): Promise<Subscription[]>;
   get(subscriptionId: string): Promise<Subscription>;
   create(subscription: SubscriptionConfiguration, change: Change): Promise<NewSubscription>;
+  update(subscriptionId: string, patch: SubscriptionPatch, change: Change): Promise<Subscription>;
   remove(subscriptionId: string): Promise<void>;
+  pause(subscriptionId: string, change: Change): Promise<Subscription>;
+  resume(subscriptionId: string, change: Change): Promise<Subscription>;
+  /** Without the secret where the first answer was lost. */
+  rotateSecret(subscriptionId: string, gracePeriod: string, change: Change): Promise<RotatedSecret>;
+  recover(subscriptionId: string, since: string, change: Change): Promise<Recovery>;
   test(subscriptionId: string, change: Change): Promise<TestDelivery>;
   /** The newest. */
   deliveries(subscriptionId: string, limit: number, status?: string): Promise<Delivery[]>;
@@ -44,12 +53,21 @@ export function servedWebhooks(service: AskedService): ServedWebhooks {
     if (!is(answer)) throw misshapen(path);
     return answer;
   };
-  const post = <T>(path: string, is: (value: unknown) => value is T, change: Change, body?: object) =>
-    retried(change, (headers) => about(path, is, { method: 'POST', headers, ...(body && { body }) }));
+  const sent =
+    (method: 'POST' | 'PATCH') =>
+    <T>(path: string, is: (value: unknown) => value is T, change: Change, body?: object) =>
+      retried(change, (headers) => about(path, is, { method, headers, ...(body && { body }) }));
+  const [post, patch] = [sent('POST'), sent('PATCH')];
   return {
     list: (status) => allPages(ask, ROOT, { status, limit: String(PAGE) }, isSubscription),
     get: (id) => about(pathOf(id), isSubscription),
     create: (subscription, change) => post(ROOT, isSubscription, change, subscription),
+    update: (id, changes, change) => patch(pathOf(id), isSubscription, change, changes),
+    pause: (id, change) => post(`${pathOf(id)}/pause`, isSubscription, change),
+    resume: (id, change) => post(`${pathOf(id)}/resume`, isSubscription, change),
+    rotateSecret: (id, gracePeriod, change) =>
+      post(`${pathOf(id)}/rotate-secret`, isRotatedSecret, change, { gracePeriod }),
+    recover: (id, since, change) => post(`${pathOf(id)}/recover`, isRecovery, change, { since }),
     async remove(id) {
       await ask(pathOf(id), { method: 'DELETE', advice: ONE_ADVICE });
     },
@@ -85,6 +103,17 @@ function isSubscription(value: unknown): value is NewSubscription {
     areTextsIfAny(circuit, ['openedAt', 'nextAttemptAt']) &&
     isCount(circuit['consecutiveFailures'])
   );
+}
+
+function isRotatedSecret(value: unknown): value is RotatedSecret {
+  const rotated = membersOf(value);
+  return (
+    areTexts(rotated, ['subscriptionId', 'previousSecretExpiresAt']) && areTextsIfAny(rotated, ['secret'])
+  );
+}
+
+function isRecovery(value: unknown): value is Recovery {
+  return areTexts(membersOf(value), ['operationId', 'subscriptionId', 'since']);
 }
 
 function isAttempt(value: unknown): boolean {

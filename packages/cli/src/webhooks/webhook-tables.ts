@@ -1,6 +1,13 @@
 // Subscriptions and deliveries as tables for people.
 
-import type { Delivery, DeliveryAttempt, NewSubscription, Subscription } from '@tallystick/contract';
+import type {
+  Delivery,
+  DeliveryAttempt,
+  NewSubscription,
+  RotatedSecret,
+  Subscription,
+} from '@tallystick/contract';
+import { membersOf } from '../members.ts';
 import type { Columns } from '../output/table.ts';
 
 export const SUBSCRIPTION_COLUMNS: Columns<Subscription> = {
@@ -27,10 +34,12 @@ export function answerOf({ responseStatus, error }: DeliveryAttempt): string {
   return responseStatus?.toString() ?? error ?? 'none';
 }
 
+type Rows = readonly (readonly [title: string, value: string])[];
+
+const NOT_AGAIN = '(it is not shown again)';
+
 /** One subscription, a line for each member that people ask for. */
-export function subscriptionRows(
-  subscription: NewSubscription,
-): readonly (readonly [title: string, value: string])[] {
+export function subscriptionRows(subscription: NewSubscription): Rows {
   const { name, subscriptionId, url, eventTypes, filters, status, clearance, secret } = subscription;
   return [
     ['name', name],
@@ -40,6 +49,36 @@ export function subscriptionRows(
     ['filters', JSON.stringify(filters ?? {})],
     ['clearance', clearance],
     ['status', status],
-    ...(secret === undefined ? [] : [['secret', `${secret}  (it is not shown again)`] as const]),
+    ...(secret === undefined ? [] : [['secret', `${secret}  ${NOT_AGAIN}`] as const]),
+  ];
+}
+
+/** All that is to be known of it. */
+export function shownRows(subscription: Subscription): Rows {
+  const { circuit, headers, timeoutSeconds, retry, ordered, tls, createdAt, createdBy } = subscription;
+  const { state, consecutiveFailures, nextAttemptAt } = circuit;
+  const next = nextAttemptAt === undefined ? '' : `; next test delivery at ${nextAttemptAt}`;
+  return [
+    ...subscriptionRows(subscription),
+    ['circuit', `${state}; failures in a row: ${consecutiveFailures}${next}`],
+    ['retry', JSON.stringify(retry)],
+    ['timeout', `${timeoutSeconds} s`],
+    ['ordered', ordered ? 'yes' : 'no'],
+    ['headers', namesIn(headers)],
+    ['certificates', namesIn(tls)],
+    ['created', `${createdAt} by ${createdBy}`],
+  ];
+}
+
+/** Any server may have answered. */
+function namesIn(members: unknown): string {
+  return Object.keys(membersOf(members)).join(', ') || 'none';
+}
+
+export function rotationRows({ subscriptionId, secret, previousSecretExpiresAt }: RotatedSecret): Rows {
+  return [
+    ['subscription id', subscriptionId],
+    ['secret', secret === undefined ? 'not shown' : `${secret}  ${NOT_AGAIN}`],
+    ['old secret signs until', previousSecretExpiresAt],
   ];
 }
