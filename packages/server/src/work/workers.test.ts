@@ -206,3 +206,63 @@ test('a job whose holders were killed again and again is given up', async () => 
   assert.equal(handled, 0);
   assert.match((await find(storage, jobId!))?.reason ?? '', /ended 10 times without a result/);
 });
+
+/** The store, but for what becomes of the first attempts to save outcomes. */
+function failingToSave({ work }: Storage, fails: (ids: readonly string[]) => 'before' | 'after' | undefined) {
+  const store: WorkerParts['store'] = {
+    claim: (request) => work.claim(request),
+    renew: (claims, leaseMs) => work.renew(claims, leaseMs),
+    sweep: () => work.sweep(),
+    async finish(finished) {
+      const failure = fails(finished.map(({ jobId }) => jobId));
+      if (failure === 'before') throw new Error('away');
+      const held = await work.finish(finished);
+      if (failure === 'after') throw new Error('the answer is lost');
+      return held;
+    },
+  };
+  return store;
+}
+
+test('an outcome that the store did not take, or did not say that it took, is saved a moment later', async () => {
+  for (const failure of ['before', 'after'] as const) {
+    await using storage = await open();
+    const ids = await enqueue(storage, 20);
+    let [failures, handled] = [4, 0];
+    const store = failingToSave(storage, () => (failures-- > 0 ? failure : undefined));
+    await using _ = workersOn(
+      storage,
+      {
+        atOnce: 20,
+        perLane: 20,
+        async handle() {
+          handled += 1;
+          return KEPT;
+        },
+      },
+      { store },
+    );
+    await until(async () => failures < 0);
+    await until(async () =>
+      (await Promise.all(ids.map((id) => find(storage, id)))).every((job) => job?.state === 'Done'),
+    );
+    assert.equal(handled, 20, failure);
+  }
+});
+
+test('an outcome that can never be saved keeps no other one from being saved, and no service from stopping', async () => {
+  await using storage = await open();
+  const ids = await enqueue(storage, 20);
+  const bad = ids[7]!;
+  const store = failingToSave(storage, (saved) => (saved.includes(bad) ? 'before' : undefined));
+  const startedMs = Date.now();
+  {
+    await using _ = workersOn(storage, { handle: async () => KEPT }, { store });
+    await until(async () => {
+      const jobs = await Promise.all(ids.map((id) => find(storage, id)));
+      return jobs.every((job) => job?.jobId === bad || job?.state === 'Done');
+    });
+    assert.equal((await find(storage, bad))?.state, 'Held');
+  }
+  assert.ok(Date.now() - startedMs < 10_000, `it took ${Date.now() - startedMs} ms`);
+});

@@ -6,8 +6,9 @@ import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Claim, ClaimRef, ClaimRequest, Finished, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
+import type { Claim, ClaimRef, ClaimRequest, Job, JobKind, JobOutcome, WorkStore } from './jobs.ts';
 import type { Parking } from './lanes.ts';
+import { OutcomeSaver } from './outcome-saver.ts';
 
 /** Passed to a handler while it holds a job. */
 export interface Holding {
@@ -125,8 +126,7 @@ class Worker implements AsyncDisposable {
   readonly #leaseMs: number;
   readonly #running = new Set<Running>();
   readonly #underWay = new Set<Promise<void>>();
-  #ended: Finished[] = [];
-  #saving: Promise<void> | undefined;
+  readonly #saver: OutcomeSaver;
   #loop: Loop | undefined;
   #keeper: Loop | undefined;
   #renewedNs = 0;
@@ -138,6 +138,7 @@ class Worker implements AsyncDisposable {
     this.#kind = kind;
     this.#parts = parts;
     this.#leaseMs = kind.leaseMs ?? parts.leaseMs ?? LEASE_MS;
+    this.#saver = new OutcomeSaver({ ...parts, stopped: this.#stopped.signal });
   }
 
   start(): void {
@@ -171,7 +172,6 @@ class Worker implements AsyncDisposable {
     for (const { stop } of this.#running) stop.abort();
     await Promise.all(this.#underWay);
     await this.#keeper?.[Symbol.asyncDispose]();
-    await this.#saving;
   }
 
   async #claim(): Promise<'more' | undefined> {
@@ -236,8 +236,7 @@ class Worker implements AsyncDisposable {
     } catch (error) {
       outcome = this.#outcomeOf(error, job, stop.signal);
     }
-    this.#ended.push({ tenant, jobId, token, outcome });
-    await (this.#saving ??= this.#save());
+    await this.#saver.save({ tenant, jobId, token, outcome });
     const againInMs = againIn(outcome);
     if (againInMs < PACE_MS) this.#wakeIn(againInMs);
   }
@@ -252,25 +251,6 @@ class Worker implements AsyncDisposable {
     if (attempts >= this.#kind.attemptsMax)
       return this.#kind.outOfAttempts?.(job) ?? { status: 'Dead', reason };
     return { status: 'Failed', reason, againInMs: Math.min(RETRY_MS * 2 ** (attempts - 1), RETRY_MS_MAX) };
-  }
-
-  /** All that ends while it is being saved goes with the next commit. Never rejects. */
-  async #save(): Promise<void> {
-    // Jobs that end in the same moment are one commit.
-    await Promise.resolve();
-    for (;;) {
-      const ended = this.#ended;
-      if (ended.length === 0) break;
-      this.#ended = [];
-      try {
-        await this.#parts.store.finish(ended);
-      } catch (error) {
-        this.#parts.telemetry.error('the results of jobs could not be saved', error, { count: ended.length });
-        // Their leases expire, and the jobs run again.
-        await wait(this.#parts.clock, BACK_OFF_MS);
-      }
-    }
-    this.#saving = undefined;
   }
 
   async #renew(): Promise<void> {
