@@ -89,6 +89,8 @@ export const laneClaims: Claims = {
     assert.equal(await storage.work.forTenant('other').changeLane(LANE, { status: 'Opens' }), false);
     assert.deepEqual(await storage.work.claim(MANY), []);
     assert.equal(await jobs.changeLane(LANE, { status: 'Opens', ifNote: 'other' }), false);
+    const open = { ...LANE, lane: 'never closed' };
+    assert.equal(await jobs.changeLane(open, { status: 'Closes', note: 'late', ifNote: 'n' }), false);
     assert.equal(await jobs.changeLane(LANE, { status: 'Opens', ifNote: 'n' }), true);
     assert.equal(await jobs.changeLane(LANE, { status: 'Opens' }), false);
     assert.deepEqual(idsOf(await storage.work.claim(MANY)), ids);

@@ -66,11 +66,14 @@ function doing<S>({ now, lock, among, rowsOf, idIn, prepare }: ShownDialect<S>) 
       `UPDATE lanes SET is_open = 1, failures = 0, note = NULL, since_ms = ${now}, rests_until_ms = 0
        WHERE ${OF_LANE} AND is_open = 0 AND (CAST($4 AS text) IS NULL OR note = $4)`,
     ),
-    // $5: while it is open; $6: while it is closed with this note.
+    // $5: while it is open.
     closes: prepare(
       `INSERT INTO lanes (tenant_id, kind, lane, is_open, note, since_ms) VALUES ($1, $2, $3, 0, $4, ${now})
        ON CONFLICT (tenant_id, kind, lane) DO UPDATE SET is_open = 0, note = excluded.note, since_ms = excluded.since_ms
-       WHERE ($5 = 0 OR lanes.is_open = 1) AND (CAST($6 AS text) IS NULL OR (lanes.is_open = 0 AND lanes.note = $6))`,
+       WHERE $5 = 0 OR lanes.is_open = 1`,
+    ),
+    closesAgain: prepare(
+      `UPDATE lanes SET is_open = 0, note = $4, since_ms = ${now} WHERE ${OF_LANE} AND is_open = 0 AND note = $5`,
     ),
   };
 }

@@ -152,10 +152,10 @@ export class LaneTables<S> {
   }
 
   #changing(news: LaneOpening | LaneClosing): [S, JobValue[]] {
-    const { opens, closes } = this.#statements;
-    return news.status === 'Opens'
-      ? [opens, [news.ifNote ?? null]]
-      : [closes, [news.note, news.ifOpen ? 1 : 0, news.ifNote ?? null]];
+    const { opens, closes, closesAgain } = this.#statements;
+    if (news.status === 'Opens') return [opens, [news.ifNote ?? null]];
+    const { note, ifOpen, ifNote } = news;
+    return ifNote === undefined ? [closes, [note, ifOpen ? 1 : 0]] : [closesAgain, [note, ifNote]];
   }
 
   /** Before a claim: what was parked comes back to lanes that are open again, and leaves those that have been closed for too long. */
