@@ -4,61 +4,23 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { after, before, describe, it } from 'node:test';
-import type {
-  AuditEvent,
-  Delivery,
-  List,
-  NewSubscription,
-  RotatedSecret,
-  Subscription,
-} from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../../packages/server/src/testing/admin-caller.ts';
+import { describe, it } from 'node:test';
+import type { AuditEvent, RotatedSecret } from '@tallystick/contract';
 import { Consumer, type Got } from '../../packages/server/src/testing/consumer.ts';
-import { type PolicedTenant, policedTenant } from '../../packages/server/src/testing/policed-tenant.ts';
+import { type Consuming, consuming } from '../../packages/server/src/testing/consuming.ts';
+import { QUICK, startDelivering } from '../../packages/server/src/testing/delivering-app.ts';
 import { purgeBeside } from '../../packages/server/src/testing/purge.ts';
-import { startTestApp, type TestApp } from '../../packages/server/src/testing/test-app.ts';
 import { until } from '../../packages/server/src/testing/until.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-    Webhooks__TimeScale: '0.001',
-  });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering(QUICK);
 
-interface Subscribed {
-  readonly tenant: PolicedTenant;
-  readonly path: string;
-  readonly secret: string;
-  readonly deliveries: () => Promise<readonly Delivery[]>;
-  readonly now: () => Promise<Subscription>;
-}
-
-async function subscribed(name: string, consumer: Consumer): Promise<Subscribed> {
-  const tenant = policedTenant(app, name);
-  const { subscriptionId, secret } = await tenant.ask<NewSubscription>('POST', '/webhooks/subscriptions', {
-    name: 'SIEM',
-    url: consumer.url,
-    eventTypes: ['AuditEventReceived'],
+const subscribed = (name: string, consumer: Consumer): Promise<Consuming> =>
+  consuming(app, name, consumer, {
     retry: { strategy: 'Exponential', initialDelay: 'PT1S', maxDelay: 'PT1S' },
   });
-  const path = `/webhooks/subscriptions/${subscriptionId}`;
-  return {
-    tenant,
-    path,
-    secret: secret!,
-    deliveries: async () => (await tenant.ask<List<Delivery>>('GET', `${path}/deliveries`)).data,
-    now: () => tenant.ask<Subscription>('GET', path),
-  };
-}
 
 /** Sends an event, and returns what answers it: its consumer waits until then, once. */
-async function underWay({ tenant }: Subscribed, consumer: Consumer): Promise<(status: number) => void> {
+async function underWay({ tenant }: Consuming, consumer: Consumer): Promise<(status: number) => void> {
   const held = Promise.withResolvers<ServerResponse>();
   consumer.reply = () => (response) => {
     consumer.reply = () => 200;
@@ -153,7 +115,7 @@ describe('a delivery that is under way', () => {
 async function sentAfter(
   name: string,
   event: object,
-  change: (each: Subscribed, eventId: string) => Promise<unknown>,
+  change: (each: Consuming, eventId: string) => Promise<unknown>,
 ): Promise<Got | undefined> {
   await using consumer = await Consumer.start();
   const each = await subscribed(name, consumer);

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Delivery, List, NewSubscription, Subscription } from '@tallystick/contract';
 import { createDnsResolve } from '../../packages/server/src/outbound/http/dns-resolve.ts';
 import { systemClock } from '../../packages/server/src/runtime/clock.ts';
-import { WITH_PLATFORM_KEY } from '../../packages/server/src/testing/admin-caller.ts';
 import { Consumer } from '../../packages/server/src/testing/consumer.ts';
+import { QUICK } from '../../packages/server/src/testing/delivering-app.ts';
 import { NameServer } from '../../packages/server/src/testing/name-server.ts';
 import { type PolicedTenant, policedTenant } from '../../packages/server/src/testing/policed-tenant.ts';
 import { ScriptedConsumer } from '../../packages/server/src/testing/scripted-consumer.ts';
@@ -78,15 +78,8 @@ describe(`of ${CASES.length} bad consumers`, () => {
 });
 
 function start(): Promise<TestApp> {
-  const settings = {
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-    // An hour takes 3.6 s.
-    Webhooks__TimeScale: '0.001',
-  };
   const resolveConsumer = createDnsResolve({ clock: systemClock, servers: [nameServer.address] });
-  return startTestApp(settings, { resolveConsumer });
+  return startTestApp(QUICK, { resolveConsumer });
 }
 
 async function meet(tenant: PolicedTenant, each: BadConsumer): Promise<Met> {

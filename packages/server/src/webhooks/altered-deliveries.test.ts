@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import type { Recovery } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { alteredEvents, ROW } from '../testing/altered-events.ts';
 import { Consumer } from '../testing/consumer.ts';
 import { consuming, eventIn } from '../testing/consuming.ts';
+import { DELIVERING } from '../testing/delivering-app.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
 import { startTestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
@@ -20,12 +20,6 @@ const entries = (set: string) => `UPDATE entries SET ${set} WHERE event_id = ?`;
 const CHANGES: Readonly<Record<string, string>> = {
   'an entry that ends behind its id': entries('entry = substr(entry, 1, 52)'),
   'facts that are no JSON': `UPDATE contents SET text1 = x'7b' WHERE id = ${ROW}`,
-};
-
-const SETTINGS = {
-  ...WITH_PLATFORM_KEY,
-  Environment: 'Test',
-  Webhooks__AllowPrivateTargets: 'true',
 };
 
 /** The notifier goes through the log once more. */
@@ -40,7 +34,7 @@ function takeAgain(folder: string, tenant: string): void {
 for (const [i, [what, change]] of Object.entries(CHANGES).entries())
   test(`${what}: what comes behind it is delivered, and can be recovered`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tallystick-altered-'));
-    const settings = { ...SETTINGS, Storage__DataDirectory: folder };
+    const settings = { ...DELIVERING, Storage__DataDirectory: folder };
     await using consumer = await Consumer.start();
     try {
       const name = `altered-${i}`;

@@ -1,15 +1,15 @@
 // What becomes of the answers of consumers: pure, and through the whole service.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { type Delivery, LIMITS, type List } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { Consumer, type Reply } from '../testing/consumer.ts';
 import { type Consuming, consuming } from '../testing/consuming.ts';
+import { QUICK, startDelivering } from '../testing/delivering-app.ts';
 import { filesWith } from '../testing/redacting.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
-import { answerText } from './answers.ts';
+import { answersIn, answerText, heardWith } from './answers.ts';
+import type { Told } from './contents.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 const lengthMax = LIMITS.deliveryAnswerLengthMax;
@@ -34,16 +34,40 @@ test('no answer is shown with a secret in it, where it ends behind the beginning
   assert.ok(/^(\[REDACTED\])+(\[\w*)?$/.test(many) && many.length <= lengthMax, many);
 });
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-    Webhooks__TimeScale: '0.001',
+test('an answer is kept with those before it, unless it may repeat what is confidential, or is gone', async () => {
+  const told = (more: Partial<Told> = {}): Told => ({
+    content: {},
+    classification: 'Internal',
+    isUnchanged: async () => true,
+    ...more,
   });
+  const attempt = (at: string, responseBody?: string) => ({
+    attemptNumber: 1,
+    at,
+    latencyMs: 1,
+    ...(responseBody !== undefined && { responseBody }),
+  });
+  const first = await heardWith(undefined, attempt('1', 'no'), told());
+  const second = await heardWith(first, attempt('2', 'yes'), told({ classification: undefined }));
+  assert.deepEqual(answersIn(second), { 1: 'no', 2: 'yes' });
+  assert.equal(await heardWith(second, attempt('3'), told()), undefined, 'it had no answer');
+  for (const not of [
+    told({ classification: 'Confidential' }),
+    told({ classification: 'Secret' }),
+    told({ isUnchanged: async () => false }),
+    told({ isUnchanged: () => Promise.reject(new Error('away')) }),
+  ])
+    assert.equal(await heardWith(second, attempt('3', 'canary'), not), undefined);
+  let heard: string | undefined;
+  for (let i = 1; i <= 30; i++)
+    heard = await heardWith(heard, attempt(`at ${i}`, 'x'.repeat(lengthMax)), told());
+  assert.deepEqual(
+    Object.keys(answersIn(heard)),
+    Array.from({ length: 10 }, (_, i) => `at ${i + 21}`),
+  );
 });
-after(() => app[Symbol.asyncDispose]());
+
+const app = startDelivering(QUICK);
 
 const saying =
   (text: string, status = 200): Reply =>
@@ -104,7 +128,10 @@ test('answers are shown to those who see all that they may repeat, whoever has m
     return data[0]!.attempts[0]!.responseBody !== undefined;
   };
   const operator = { roles: ['Operator'] };
-  assert.deepEqual([await shownTo(operator), await shownTo({ ...operator, clearance: 'Public' })], [true, false]);
+  assert.deepEqual(
+    [await shownTo(operator), await shownTo({ ...operator, clearance: 'Public' })],
+    [true, false],
+  );
   await made.tenant.put('Access', [
     { conditions: { action: 'Delete.*' }, effect: { access: 'Deny', roles: ['Operator'] } },
   ]);
@@ -118,9 +145,7 @@ test('a redaction takes along what consumers have answered, and what they answer
   await using consumer = await Consumer.start();
   const slow: (() => void)[] = [];
   consumer.reply = ({ text }) =>
-    text.includes('canary-slow')
-      ? (response) => void slow.push(() => void response.end(text))
-      : saying(text);
+    text.includes('canary-slow') ? (response) => void slow.push(() => void response.end(text)) : saying(text);
   const made = await consuming(app, 'redacted', consumer);
   const [early] = await made.tenant.send({ payload: { iban: 'canary-early' } });
   const [delivery] = await acknowledged(made);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type {
   BackgroundOperation,
   DeadLetter,
@@ -15,24 +15,13 @@ import type {
   TestDelivery,
 } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { Consumer } from '../testing/consumer.ts';
 import { type Consuming, consuming, eventIn } from '../testing/consuming.ts';
+import { QUICK, startDelivering } from '../testing/delivering-app.ts';
 import { type PolicedTenant, policedTenant } from '../testing/policed-tenant.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-    // Half a minute takes 30 ms, and an hour 3.6 s.
-    Webhooks__TimeScale: '0.001',
-  });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering(QUICK);
 
 const subscribed = (name: string, consumer: Consumer, more: object = {}): Promise<Consuming> =>
   consuming(app, name, consumer, more);

@@ -1,26 +1,17 @@
 // What a consumer gets, member by member, and how its answers are understood: through the whole service.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { asJson, type AuditEvent, type Delivery, type List, Notification } from '@tallystick/contract';
 import { createRules } from '../gateway/validate.ts';
-import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask } from '../testing/ask.ts';
 import { Consumer, type Got } from '../testing/consumer.ts';
 import { consuming, eventIn } from '../testing/consuming.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { QUICK, startDelivering } from '../testing/delivering-app.ts';
 import { until } from '../testing/until.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-    Webhooks__TimeScale: '0.001',
-  });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering(QUICK);
 
 const notificationRules = createRules(asJson(Notification));
 const HEAD = ['webhookId', 'webhookType', 'timestamp', 'subscription', 'signature', 'attemptNumber'];

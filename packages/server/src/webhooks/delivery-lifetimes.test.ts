@@ -1,25 +1,15 @@
 // How subscriptions fail and recover, and how long deliveries are kept: through the whole service, where a week takes three seconds.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { DeadLetter, List } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { Consumer } from '../testing/consumer.ts';
 import { consuming, eventIn } from '../testing/consuming.ts';
+import { DELIVERING, startDelivering } from '../testing/delivering-app.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-    Webhooks__TimeScale: '0.000005',
-  });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering({ ...DELIVERING, Webhooks__TimeScale: '0.000005' });
 
 const letters = async (tenant: string) =>
   (await policedTenant(app, tenant).ask<List<DeadLetter>>('GET', '/admin/dead-letter-queue?source=Webhook'))

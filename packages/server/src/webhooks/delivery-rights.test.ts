@@ -6,22 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { DeadLetter, List, Recovery, Role } from '@tallystick/contract';
-import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask } from '../testing/ask.ts';
 import { Consumer } from '../testing/consumer.ts';
 import { consuming } from '../testing/consuming.ts';
+import { QUICK } from '../testing/delivering-app.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-delivery-rights-'));
-const start = () =>
-  startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Storage__DataDirectory: folder,
-    Webhooks__AllowPrivateTargets: 'true',
-    Webhooks__TimeScale: '0.001',
-  });
+const start = () => startTestApp({ ...QUICK, Storage__DataDirectory: folder });
 
 let app: TestApp;
 before(async () => {

@@ -1,19 +1,14 @@
 // What those who manage subscriptions could find out by deliveries that they may not know: through the whole service.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Subscription, TestDelivery } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { Consumer } from '../testing/consumer.ts';
+import { startDelivering } from '../testing/delivering-app.ts';
 import { filesWith } from '../testing/redacting.ts';
 import { detailsOf, subscribing } from '../testing/subscribing.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({ ...WITH_PLATFORM_KEY, Webhooks__AllowPrivateTargets: 'true' });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering();
 
 const askerOf = (tenant: string) => subscribing(() => app, tenant);
 const to = ({ url }: Consumer, more: object = {}) => ({

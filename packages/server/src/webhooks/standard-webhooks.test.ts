@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { after, before, test } from 'node:test';
-import type { NewSubscription, RotatedSecret } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { test } from 'node:test';
+import type { RotatedSecret } from '@tallystick/contract';
 import { Consumer, type Got } from '../testing/consumer.ts';
-import { policedTenant } from '../testing/policed-tenant.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
+import { consuming } from '../testing/consuming.ts';
+import { startDelivering } from '../testing/delivering-app.ts';
 
 interface Library {
   readonly Webhook: new (
@@ -20,25 +19,11 @@ interface Library {
 const { Webhook, WebhookVerificationError } = createRequire(import.meta.url)('standardwebhooks') as Library;
 const FIVE_MINUTES_MS = 5 * 60_000;
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Environment: 'Test',
-    Webhooks__AllowPrivateTargets: 'true',
-  });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering();
 
 async function subscribed(name: string, consumer: Consumer, more: object = {}) {
-  const tenant = policedTenant(app, name);
-  const body = { name: 'SIEM', url: consumer.url, eventTypes: ['*'], ...more };
-  const { subscriptionId, secret } = await tenant.ask<NewSubscription>(
-    'POST',
-    '/webhooks/subscriptions',
-    body,
-  );
-  return { tenant, path: `/webhooks/subscriptions/${subscriptionId}`, secret: secret! };
+  const { tenant, path, subscription } = await consuming(app, name, consumer, { eventTypes: ['*'], ...more });
+  return { tenant, path, secret: subscription.secret! };
 }
 
 const headersOf = ({ headers }: Got) => headers as Record<string, string>;

@@ -1,20 +1,14 @@
 // Callers make, read, change and delete webhook subscriptions, through the whole service.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { AuditEvent, List, RotatedSecret, Subscription } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import type { Told } from '../testing/ask.ts';
+import { startDelivering } from '../testing/delivering-app.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
 import { detailsOf, subscribed, subscribing, SUBSCRIPTION, SUBSCRIPTIONS } from '../testing/subscribing.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
-let app: TestApp;
-before(async () => {
-  // Loopback resolves without a name server.
-  app = await startTestApp({ ...WITH_PLATFORM_KEY, Webhooks__AllowPrivateTargets: 'true' });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering();
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const NOWHERE = '01KE0000000000000000000042';

@@ -1,18 +1,13 @@
 // Who may do what with subscriptions, and by whose rights they see events: through the whole service.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { List, Role, Subscription } from '@tallystick/contract';
-import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { startDelivering } from '../testing/delivering-app.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
 import { detailsOf, subscribed, subscribing, SUBSCRIPTION } from '../testing/subscribing.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({ ...WITH_PLATFORM_KEY, Webhooks__AllowPrivateTargets: 'true' });
-});
-after(() => app[Symbol.asyncDispose]());
+const app = startDelivering();
 
 const askerOf = (tenant: string) => subscribing(() => app, tenant);
 const keyWith = (tenant: string, more: object) => policedTenant(app, tenant).keyWith(more);

@@ -1,12 +1,13 @@
 // Secrets of subscriptions, through the whole service: they are shown once, stored sealed alone, and open for those who send.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Erasure, RotatedSecret, Subscription } from '@tallystick/contract';
 import { loadConfig } from '../config/config.ts';
 import { rotateData } from '../operate/rotate-data.ts';
-import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask as askOf, type Told } from '../testing/ask.ts';
+import { DELIVERING, startDelivering } from '../testing/delivering-app.ts';
 import { filesWith } from '../testing/redacting.ts';
 import { CERTIFICATE, KEY } from '../testing/self-signed.ts';
 import {
@@ -16,19 +17,13 @@ import {
   subscribing,
   SUBSCRIPTION,
 } from '../testing/subscribing.ts';
-import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
-let app: TestApp;
-before(async () => {
-  app = await startTestApp({
-    ...WITH_PLATFORM_KEY,
-    Webhooks__AllowPrivateTargets: 'true',
-    // Secrets are sealed nevertheless.
-    Encryption__Classifications: 'None',
-  });
+const app = startDelivering({
+  ...DELIVERING,
+  // Secrets are sealed nevertheless.
+  Encryption__Classifications: 'None',
 });
-after(() => app[Symbol.asyncDispose]());
 
 const askerOf = (tenant: string) => subscribing(() => app, tenant);
 const stored = (tenant: string, { subscriptionId }: Pick<Subscription, 'subscriptionId'>) =>

@@ -17,30 +17,12 @@ export function valuesOfFailure({ tenant, kind, uniqueKey, dead }: NewJob): JobV
 }
 
 /** The values of the statement that adds it. */
-export function valuesOf({
-  tenant,
-  jobId,
-  kind,
-  lane = '',
-  uniqueKey,
-  keepsKey,
-  place = 0,
-  body,
-  once,
-  dueInMs = 0,
-  dead,
-}: NewJob): JobValue[] {
+export function valuesOf({ once, dead, ...job }: NewJob): JobValue[] {
+  const { state, due_in_ms: dueInMs, ...columns } = columnsOf(job);
   return [
-    tenant,
-    jobId,
-    kind,
-    lane,
-    uniqueKey ?? null,
-    keepsKey === true ? 1 : 0,
-    place,
-    body,
+    ...Object.values(columns),
     ...keyValues(once),
-    dead === undefined ? stateAtFirst(dueInMs) : 'Dead',
+    dead === undefined ? state : 'Dead',
     dead?.attempts ?? 0,
     dead === undefined ? null : reasonText(dead.reason),
     dead === undefined ? 0 : 1,
@@ -50,7 +32,7 @@ export function valuesOf({
   ];
 }
 
-/** A row of the statement that adds many, which none of them needs more for. */
+/** A row of the statement that adds many; the other one takes its values in this order, and then more. */
 export function columnsOf({
   tenant,
   jobId,
@@ -61,13 +43,13 @@ export function columnsOf({
   place = 0,
   body,
   dueInMs = 0,
-}: Omit<NewJob, 'once' | 'dead'>): object {
+}: Omit<NewJob, 'once' | 'dead'>) {
   return {
     tenant_id: tenant,
     job_id: jobId,
     kind,
     lane,
-    unique_key: uniqueKey,
+    unique_key: uniqueKey ?? null,
     keeps_key: keepsKey === true ? 1 : 0,
     place,
     body,
