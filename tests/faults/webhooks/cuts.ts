@@ -16,7 +16,7 @@ const SCRIPT = join(import.meta.dirname, '../processes/cut-deliveries.ts');
 const PATIENCE_MS = 60_000;
 
 /** At a statement: before it, before the commit that it is in, or behind that. */
-interface Statement {
+export interface Statement {
   readonly statement: string;
   readonly value: string;
 }
@@ -43,8 +43,8 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
 };
 /** In the short form only places that differ in what they leave: before a statement is as before its commit. */
 const WHERE = (['Before', 'AtCommit', 'Behind'] as const).slice(SIZE.isLong ? 0 : 1);
-type Where = (typeof WHERE)[number];
-const IN_WORDS = { Before: 'before', AtCommit: 'at the commit of', Behind: 'behind the commit of' };
+export type Where = (typeof WHERE)[number];
+export const IN_WORDS = { Before: 'before', AtCommit: 'at the commit of', Behind: 'behind the commit of' };
 /** As the statements are written for both backends. */
 const REVIVAL: Statement = {
   statement: "UPDATE jobs SET state = 'Waiting', attempts = 0",
@@ -52,7 +52,7 @@ const REVIVAL: Statement = {
 };
 const RECOVERED: Statement = { statement: "UPDATE jobs SET state = 'Done', result", value: 'acme' };
 
-class CutPlace implements AsyncDisposable {
+export class CutPlace implements AsyncDisposable {
   readonly deliveries: DeliveryPlace;
   readonly #file: string;
   #service: Service | undefined;
@@ -88,7 +88,7 @@ class CutPlace implements AsyncDisposable {
 }
 
 /** Of one statement, by its number. */
-type WhereOf = (statement: number) => readonly Where[];
+export type WhereOf = (statement: number) => readonly Where[];
 export const EVERYWHERE: WhereOf = () => WHERE;
 /** At every statement once, in turn at the commit and behind it: for a backend on which each cut takes long. */
 export const IN_TURN: WhereOf = (statement) => [WHERE.at(statement % 2 === 0 ? -2 : -1)!];

@@ -9,6 +9,7 @@ import type {
   List,
   Notification,
   Recovery,
+  Subscription,
 } from '@tallystick/contract';
 import { Consumer } from '../../../packages/server/src/testing/consumer.ts';
 import { until } from '../../../packages/server/src/testing/until.ts';
@@ -76,6 +77,33 @@ export class DeliveryPlace implements AsyncDisposable {
     const path = `${SUBSCRIPTIONS}/${this.#subscriptionId!}/recover`;
     const asked = this.#ask<Recovery>(url, 'POST', path, { since: this.#beganAt });
     return (await asked.catch(() => undefined))?.operationId;
+  }
+
+  /** Undefined: there is none any more. */
+  async standing(url: string): Promise<Subscription | undefined> {
+    using client = new Client(url);
+    const reply = await client.ask({ method: 'GET', path: `${SUBSCRIPTIONS}/${this.#subscriptionId!}` });
+    assert.ok(reply.status === 200 || reply.status === 404, JSON.stringify(reply.body));
+    return reply.status === 200 ? (reply.body as Subscription) : undefined;
+  }
+
+  /** Whether the service lived to answer. */
+  async change(url: string, act: 'pause' | 'resume' | 'delete'): Promise<boolean> {
+    const path = `${SUBSCRIPTIONS}/${this.#subscriptionId!}`;
+    using client = new Client(url);
+    const asked =
+      act === 'delete' ? client.ask({ method: 'DELETE', path }) : client.ask({ path: `${path}/${act}` });
+    const reply = await asked.catch(() => undefined);
+    if (reply !== undefined) assert.ok(reply.status < 300, `${act}: ${reply.status}`);
+    return reply !== undefined;
+  }
+
+  async count(url: string, status: string): Promise<number> {
+    return (await this.#deliveries(url, `status=${status}&limit=1`)).pagination.total;
+  }
+
+  async letterCount(url: string): Promise<number> {
+    return (await this.#letters(url)).size;
   }
 
   async untilCompleted(url: string, operationId: string): Promise<void> {
