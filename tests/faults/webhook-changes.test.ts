@@ -1,5 +1,5 @@
-// P10 for what is changed while a delivery waits, or is under way: its subscription is deleted, paused, resumed, pointed elsewhere or
-// given another secret; its event is purged, redacted, or may not be seen any more. All over one service.
+// P10 for changes while a delivery waits or is under way: its subscription is deleted, paused, resumed, gets another URL or another secret;
+// its event is purged, redacted or hidden. All with one service.
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
@@ -19,7 +19,7 @@ const subscribed = (name: string, consumer: Consumer): Promise<Consuming> =>
     retry: { strategy: 'Exponential', initialDelay: 'PT1S', maxDelay: 'PT1S' },
   });
 
-/** Sends an event, and returns what answers it: its consumer waits until then, once. */
+/** Sends an event whose delivery the consumer leaves unanswered, and returns the function that answers it. */
 async function underWay({ tenant }: Consuming, consumer: Consumer): Promise<(status: number) => void> {
   const held = Promise.withResolvers<ServerResponse>();
   consumer.reply = () => (response) => {
@@ -46,7 +46,7 @@ describe('a delivery that is under way', () => {
     answer(500);
     await each.tenant.send({});
     await witness.gotMany(2);
-    // By then a repeat would have come: it is due after a millisecond.
+    // A retry would have come by then: it is due after a millisecond.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     assert.equal(consumer.got.length, 1);
   });
@@ -111,7 +111,7 @@ describe('a delivery that is under way', () => {
   });
 });
 
-/** What waits while something is done to its event, and then is sent: nothing, or this. An event after it is always sent. */
+/** Changes something while the delivery of an event waits; returns the delivery that is sent then, if any. A later event is always sent. */
 async function sentAfter(
   name: string,
   event: object,
@@ -128,7 +128,7 @@ async function sentAfter(
   const [last] = await tenant.send({ action: 'Read.Later' });
   const isOf = (id: string) => (got: Got) => 'event' in got.body && got.body.event.eventId === id;
   await until(() => consumer.got.some(isOf(last!)));
-  // Nothing waits any more.
+  // Until nothing waits.
   await until(async () => (await each.deliveries()).every(({ status }) => status === 'Acknowledged'));
   const sent = consumer.got.filter(isOf(eventId!));
   assert.equal((await each.deliveries()).length, 1 + sent.length);
@@ -160,7 +160,7 @@ describe('an event that waits to be sent', () => {
       const name = `purged-${isLeft}`;
       const got = await sentAfter(name, PAYLOAD, async ({ tenant }, eventId) => {
         const read = () => tenant.ask<AuditEvent>('GET', `/audit-events/${eventId}`);
-        // Only what is under a checkpoint can be removed.
+        // Only content under a checkpoint can be removed.
         await until(async () => (await read()).integrity?.status !== 'Chained');
         const { sequence } = await read();
         const spans = [{ firstIndex: sequence - 1, endIndex: sequence }];

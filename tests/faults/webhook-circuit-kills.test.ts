@@ -1,5 +1,5 @@
 // P10 for a service that is killed while it tests a consumer whose circuit is open, and while it carries out a pause, a resumption or a
-// removal: after the restart the circuit closes, what was asked for holds, and nothing is lost.
+// removal: after the restart the circuit closes, the change is in effect, and nothing is lost.
 
 import { test } from 'node:test';
 import { BACKENDS } from './backends.ts';

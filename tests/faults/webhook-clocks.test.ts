@@ -1,5 +1,5 @@
-// P10 by clocks that are set while deliveries wait and a circuit is open: nothing is lost, nothing waits for longer than it would have,
-// and nothing is sent more often. On the embedded store; PostgreSQL's own clock says when its jobs are due.
+// P10 with clocks that are set while deliveries wait and a circuit is open: nothing is lost, waits longer than it should, or is sent more
+// often. On the embedded store; on PostgreSQL the database's clock says when jobs are due.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { SIZE } from './size.ts';
 
 const ENV = { Webhooks__AllowPrivateTargets: 'true' };
 const SUBSCRIPTIONS = '/api/v1/webhooks/subscriptions';
-/** So small that a wait is measured by it. */
+/** Small enough to measure a wait by. */
 const STEPS = 150;
 const MINUTE_MS = 60_000;
 /** −1 h, +1 day, and back. */
@@ -36,7 +36,7 @@ async function standing({ ask }: TimedService, path: string): Promise<Subscripti
   return (await ask({ method: 'GET', path })).body as Subscription;
 }
 
-/** Lets time pass until it is so; returns how much. What goes over connections takes real time. */
+/** Advances the clock until the condition holds, and returns by how much. Connections take real time. */
 async function passUntil(
   { clock }: TimedService,
   mostMs: number,

@@ -1,5 +1,5 @@
-// P10 with a node that is frozen while it holds a delivery, for longer than its lease: the other node delivers, and what the frozen one
-// learns when it wakes up is not saved.
+// P10 with a node that is frozen while it holds a delivery, for longer than its lease: the other node delivers, and the result that the
+// frozen node gets after it wakes up is not saved.
 
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
@@ -14,7 +14,7 @@ import { type Service, startService } from './running.ts';
 import { WEBHOOK_ENV } from './webhooks/delivery-place.ts';
 
 const SUBSCRIPTIONS = '/api/v1/webhooks/subscriptions';
-/** For the frozen node to do what it can. */
+/** For the frozen node to do any harm that it can. */
 const AWAKE_MS = 3000;
 
 async function ask<T>({ url }: Service, method: string, path: string, body?: object): Promise<T> {
@@ -24,9 +24,9 @@ async function ask<T>({ url }: Service, method: string, path: string, body?: obj
   return reply.body as T;
 }
 
-// Each on a database and nodes of its own; what they do is to wait.
+// Each has its own database and nodes; mostly they wait.
 describe('a node that is frozen with a delivery changes nothing', { concurrency: true }, () => {
-  // What the frozen one is answered: a failure, the end of the subscription, or a success.
+  // What the consumer answers to the frozen node: a failure, that it is gone, or a success.
   for (const status of [500, 410, 200])
     test(`and is answered ${status} then`, async () => {
       await using backend = await BACKENDS.PostgreSQL();
@@ -64,7 +64,7 @@ describe('a node that is frozen with a delivery changes nothing', { concurrency:
       const { status: standing, circuit } = await ask<Subscription>(other, 'GET', path);
       assert.deepEqual([standing, circuit], ['Active', { state: 'Closed', consecutiveFailures: 0 }]);
       assert.equal(new Set(consumer.got.map((got) => got.body.webhookId)).size, 1);
-      // It still serves, and delivers.
+      // The node still serves and delivers.
       await ask(frozen, 'POST', '/api/v1/audit-events', event('later'));
       await until(
         async () =>

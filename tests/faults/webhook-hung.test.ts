@@ -1,5 +1,5 @@
-// P10's other half: consumers that hang hold up nobody else, in their tenant or in another, not even at the same origin. Two phases on
-// one service, without those that hang and with them, tell how much slower healthy ones get.
+// P10's other half: consumers that hang hold up no other consumer, in their tenant or in another, not even at the same origin. Two phases on
+// one service, without and with hanging consumers, show how much slower the healthy ones get.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -12,13 +12,13 @@ import { startTestApp, type TestApp } from '../../packages/server/src/testing/te
 import { SIZE } from './size.ts';
 
 const MANY = 100;
-/** Each is sent to all healthy consumers. */
+/** Each event goes to all healthy consumers. */
 const EVENTS = SIZE.isLong ? 60 : 6;
 const EVERY_MS = 500;
-/** Generous, since other tests run beside this one; the figure is in the diagnostics. */
+/** Generous, since other tests run at the same time; the diagnostics show the figure. */
 const SLOWER_MAX = 3;
 const SLOWER_MS_MAX = 1500;
-/** Far less than a consumer that hangs is waited for. */
+/** Far less than the timeout of a consumer that hangs. */
 const SAME_ORIGIN_MS_MAX = 4000;
 
 let app: TestApp;
@@ -50,10 +50,10 @@ async function subscribeMany(
 
 const hangs: Consumer['reply'] = () => () => {};
 
-/** By which that part of the deliveries has come: others come late on a machine that is busy with other tests, too. */
+/** The delay that this share of the deliveries stays within; on a machine busy with other tests some always come late. */
 const PART = SIZE.isLong ? 0.99 : 0.9;
 
-/** Of the delays from an event to each consumer. */
+/** From an event to each consumer. */
 async function delayOf(
   tenant: PolicedTenant,
   consumers: readonly Consumer[],
@@ -90,7 +90,7 @@ for (const tenants of [1, 2])
     const meanwhile = tenants === 1 ? async () => {} : () => other.send({});
     const slowest = SLOWER_MAX * without + SLOWER_MS_MAX;
     let withThem = await delayOf(tenant, healthy, meanwhile);
-    // A disk that others keep busy may stop everybody for seconds, once.
+    // A busy disk may stop everything for seconds, once.
     if (withThem > slowest) withThem = await delayOf(tenant, healthy, meanwhile);
     t.diagnostic(`p${PART * 100} ${without} ms without those that hang, ${withThem} ms with them`);
     assert.ok(hung.every(({ got }) => got.length > 0));
@@ -106,7 +106,7 @@ test(`${MANY} subscriptions that hang at an origin hold up no other tenant that 
   for (let i = 0; i < MANY; i++) await subscribe(other, new URL('/hung', url).href);
   await other.send({}, {});
   const isOther = ({ path }: { readonly path: string }) => path !== '/hung';
-  // By then they have as many connections as they can get.
+  // By then the hanging consumers have all the connections that they can get.
   await pause(1500);
   const atMs = Date.now();
   await tenant.send({});

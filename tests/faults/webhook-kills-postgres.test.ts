@@ -1,4 +1,4 @@
-// The kills of webhook-kills.test.ts, on PostgreSQL: what a killed node held is free when its leases end, for the other one too.
+// The kills of webhook-kills.test.ts, on PostgreSQL: when its leases end, either node can claim what a killed node held.
 
 import { test } from 'node:test';
 import { BACKENDS } from './backends.ts';
@@ -6,7 +6,7 @@ import { SIZE } from './size.ts';
 import { EVERYWHERE, IN_TURN, requireNoneLostByCuts } from './webhooks/cuts.ts';
 import { requireNoneLostByKills } from './webhooks/random-kills.ts';
 
-/** Each on data of its own, since what is done is kept for minutes by this time scale. */
+/** Each round has its own data: by this time scale, letters are kept for ten minutes only. */
 const ROUNDS = SIZE.isLong ? 10 : 1;
 const KILLS = SIZE.isLong ? 15 : 6;
 

@@ -1,6 +1,5 @@
-// P10 for a service that is killed: at each step of a delivery, while it is queued, claimed, sent, saved, buried or recovered, and at
-// random moments. After the restarts every matching event was delivered at least once, or is among the dead letters, under one
-// webhookId.
+// P10 for a service that is killed at each step of a delivery – while it is queued, claimed, sent, saved, buried or recovered – and at
+// random moments. After the restarts every matching event was delivered at least once, or is a dead letter, under one webhookId.
 
 import { test } from 'node:test';
 import { BACKENDS } from './backends.ts';
@@ -8,7 +7,7 @@ import { SIZE } from './size.ts';
 import { EVERYWHERE, requireNoneLostByCuts } from './webhooks/cuts.ts';
 import { requireNoneLostByKills } from './webhooks/random-kills.ts';
 
-/** Each on data of its own, since what is done is kept for minutes by this time scale. */
+/** Each round has its own data: by this time scale, letters are kept for ten minutes only. */
 const ROUNDS = SIZE.isLong ? 10 : 1;
 const KILLS = SIZE.isLong ? 15 : 6;
 

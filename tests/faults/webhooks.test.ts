@@ -23,7 +23,7 @@ const CASES: readonly BadConsumer[] = [...HTTP_CASES, ...TLS_CASES, ...nameCases
 const HEALTHY_EVENTS = 60;
 const HEALTHY_ACTION = 'Read.Invoice';
 const EVERY_MS = 30;
-/** From an event to its healthy consumers, while all others are at it; without them it takes some ten milliseconds. */
+/** From an event to its healthy consumers, with all the bad ones at work; without those it takes some ten milliseconds. */
 const DELAY_MS_MAX = 10_000;
 
 /** Each gets an event of its own. */
@@ -126,7 +126,7 @@ async function delaysOf({ tenant, consumer }: Awaited<ReturnType<typeof healthyO
   });
 }
 
-/** All deliveries of a subscription, once there are so many and nothing is to be done for them any more. */
+/** All deliveries of a subscription, once there are so many and all have ended. */
 async function ended(tenant: PolicedTenant, path: string, count: number): Promise<readonly Delivery[]> {
   const list = async (query: string) =>
     (await tenant.ask<List<Delivery>>('GET', `${path}/deliveries${query}`)).data;
@@ -135,7 +135,7 @@ async function ended(tenant: PolicedTenant, path: string, count: number): Promis
   return list('');
 }
 
-/** `lateMs` is how late a delivery comes that nothing is wrong with: a busy machine is no fault of a delay. */
+/** `lateMs`: how late healthy deliveries come; a busy machine delays these as well. */
 function requireSeen({ seen, gapMs }: BadConsumer, { status, attempts }: Delivery, lateMs: number): void {
   assert.deepEqual([status, attempts.length], [seen.status, seen.attempts], JSON.stringify(attempts));
   const last = attempts.at(-1)!;
@@ -159,7 +159,7 @@ function requireStanding({ seen }: BadConsumer, { status, circuit }: Subscriptio
   else if (seen.responseStatus === 410) assert.equal(status, 'Failed');
   else if (seen.attempts < ATTEMPTS) assert.deepEqual([status, circuit.consecutiveFailures], ['Active', 1]);
   else {
-    // After 24 test deliveries that fail as well it has failed for good.
+    // After 24 failed test deliveries it has failed for good.
     assert.match(status, /^(Paused|Failed)$/);
     assert.ok(circuit.consecutiveFailures >= ATTEMPTS);
   }

@@ -1,12 +1,12 @@
-// The service, which kills itself at a certain statement about jobs once the file CUT_FILE says at which: before that statement, before
-// the commit of its transaction, or behind the commit. For the test of deliveries that are cut.
+// A service that kills itself at the statement about jobs that the file CUT_FILE names, once there is one: before the statement, before its
+// commit, or behind its commit. For tests of deliveries that are cut off.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { serveWith } from './serve-with.ts';
 
-/** The first words of a statement, and one of its values or a member of a list that it is given as JSON. */
+/** A part of a statement, and one of its values, or of the values in a JSON list that it gets. */
 interface Cut {
   readonly statement: string;
   readonly value: string;

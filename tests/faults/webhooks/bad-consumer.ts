@@ -1,11 +1,11 @@
-// What a consumer does to the deliveries of one subscription, and what must be seen of it.
+// What a bad consumer does to the deliveries of one subscription, and what the service must show.
 
 import type { ScriptedOptions, Script } from '../../../packages/server/src/testing/scripted-consumer.ts';
 
 export interface Seen {
   readonly status: 'Acknowledged' | 'DeadLettered';
   readonly attempts: number;
-  /** That of each attempt but an acknowledged last one. */
+  /** The fault of each failed attempt. */
   readonly fault?: RegExp;
   /** That of the last attempt. */
   readonly responseStatus?: number;
@@ -14,24 +14,24 @@ export interface Seen {
 export interface BadConsumer {
   readonly name: string;
   readonly consumer: ScriptedOptions;
-  /** What its subscription has besides. */
+  /** Further members of its subscription. */
   readonly subscription?: object;
-  /** The host of its URL; by its address unless given. */
+  /** The host in its URL; its address, if absent. */
   readonly host?: string;
   readonly scheme?: 'http' | 'https';
-  /** When the subscription is there, and before anything is sent. */
+  /** Called once the subscription is made, before anything is sent. */
   readonly moves?: () => void;
   readonly seen: Seen;
   /** One after the other; 1 unless given. */
   readonly events?: number;
   /** Between the first attempt and the second. */
   readonly gapMs?: readonly [min: number, max: number];
-  /** It is asked nothing. */
+  /** It gets no request at all. */
   readonly isUnasked?: boolean;
 }
 
 export const ATTEMPTS = 10;
-/** For consumers that take too long; the others have as much as there is. */
+/** For consumers that take too long; the others get the maximum. */
 export const HURRIED = { timeoutSeconds: 1 };
 
 export function acknowledged(name: string, script: Script, responseStatus = 200): BadConsumer {
@@ -51,13 +51,13 @@ export function failing(name: string, script: Script, fault: RegExp): BadConsume
   };
 }
 
-/** Each attempt is answered with this status, and it is no success. */
+/** Answers each attempt with this status, which is not a success. */
 export function refusing(name: string, script: Script, responseStatus: number): BadConsumer {
   const { seen, ...consumer } = failing(name, script, /^Status$/);
   return { ...consumer, seen: { ...seen, responseStatus } };
 }
 
-/** The first attempt is answered so, the next one with 200. */
+/** Answers the first attempt like this, and the next one with 200. */
 export function once(name: string, first: Script, then: Script, responseStatus = 200): BadConsumer {
   const { seen, ...consumer } = acknowledged(name, then, responseStatus);
   return {

@@ -1,5 +1,5 @@
-// Where a service is killed while it tests a consumer whose circuit is open, or brings the deliveries of a subscription in line with a change
-// of it; and what must hold after each cut.
+// Where a service is killed while it tests a consumer whose circuit is open, or while it opens, closes or empties the lane of a changed
+// subscription; and what must hold after each cut.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -14,12 +14,12 @@ const OPENING: Statement = { statement: 'UPDATE lanes SET is_open = 1', value: '
 const ENDED: Statement = { statement: 'DELETE FROM jobs WHERE tenant_id', value: 'acme' };
 
 interface ProbeCut extends Statement {
-  /** Of the consumer once its circuit is open; undefined: it is still to be opened. */
+  /** What the consumer answers once its circuit is open; undefined: the cut comes while it is opened. */
   readonly answers: number | undefined;
   readonly status: 'Active' | 'Failed';
 }
 
-/** By name; of a subscription that nobody has paused yet. */
+/** By name. The subscription must be in its first round. */
 const PROBES: Readonly<Record<string, ProbeCut>> = {
   'the failure that opens the circuit': {
     statement: 'INSERT INTO jobs',
@@ -61,7 +61,7 @@ const REMOVALS: Readonly<Record<string, Statement>> = {
 
 interface Cuts extends AsyncDisposable {
   readonly place: CutPlace;
-  /** Begins a service, has it killed there by what is done, and begins the next one; calls it at each place in turn. */
+  /** For each cut: starts a service, has it killed there, and starts the next one. */
   each<S extends Statement>(
     statements: Readonly<Record<string, S>>,
     doing: (service: Service, cut: () => void, statement: S, marker: string) => Promise<unknown>,
@@ -93,7 +93,7 @@ async function cutting(open: () => Promise<Backend>, whereOf: WhereOf): Promise<
   };
 }
 
-/** A killed test of a consumer is made again: no circuit stays open, and nothing that waits for it is lost. */
+/** A test delivery that was cut off is repeated: no circuit stays open, and nothing that waits for it is lost. */
 export async function requireProbesSurvive(
   t: TestContext,
   open: () => Promise<Backend>,
@@ -135,7 +135,7 @@ export async function requireProbesSurvive(
   t.diagnostic(report);
 }
 
-/** A change that was answered, or stored, is carried out, whatever is killed on the way. */
+/** A change that was answered or stored takes effect, wherever the service is killed. */
 export async function requireGatesSurvive(
   t: TestContext,
   open: () => Promise<Backend>,
@@ -186,7 +186,7 @@ export async function requireGatesSurvive(
   );
 }
 
-/** Nothing is left of a subscription that is deleted: neither what waits nor its dead letters. */
+/** Nothing is left of a deleted subscription: neither waiting deliveries nor dead letters. */
 export async function requireRemovalsSurvive(open: () => Promise<Backend>, whereOf: WhereOf): Promise<void> {
   await using cuts = await cutting(open, whereOf);
   const { deliveries } = cuts.place;

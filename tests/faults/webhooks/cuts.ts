@@ -12,10 +12,10 @@ import { DeliveryPlace, WEBHOOK_ENV } from './delivery-place.ts';
 
 const SCRIPT = join(import.meta.dirname, '../processes/cut-deliveries.ts');
 
-/** For a service to come to the place where it is killed. */
+/** How long a service may take to get to the place where it is killed. */
 const PATIENCE_MS = 60_000;
 
-/** At a statement: before it, before the commit that it is in, or behind that. */
+/** The cut is before this statement, before its commit, or behind its commit. */
 export interface Statement {
   readonly statement: string;
   readonly value: string;
@@ -41,11 +41,11 @@ const STATEMENTS: Readonly<Record<string, Statement>> = {
     value: 'acme',
   },
 };
-/** In the short form only places that differ in what they leave: before a statement is as before its commit. */
+/** The short form leaves out cuts before a statement: they leave the same as those before its commit. */
 const WHERE = (['Before', 'AtCommit', 'Behind'] as const).slice(SIZE.isLong ? 0 : 1);
 export type Where = (typeof WHERE)[number];
 export const IN_WORDS = { Before: 'before', AtCommit: 'at the commit of', Behind: 'behind the commit of' };
-/** As the statements are written for both backends. */
+/** Spelled the same for both backends. */
 const REVIVAL: Statement = {
   statement: "UPDATE jobs SET state = 'Waiting', attempts = 0",
   value: 'Delivery',
@@ -73,7 +73,7 @@ export class CutPlace implements AsyncDisposable {
     writeFileSync(this.#file, JSON.stringify(cut));
   }
 
-  /** What it held is free, as it would be when its leases have ended. */
+  /** Waits until it is killed, and ends its leases. */
   async killed(service: Service): Promise<void> {
     const ended = await Promise.race([service.ended, pause(PATIENCE_MS, 'still running', { ref: false })]);
     assert.equal(ended, 'SIGKILL', service.diagnostics());
@@ -87,13 +87,13 @@ export class CutPlace implements AsyncDisposable {
   }
 }
 
-/** Of one statement, by its number. */
+/** The cuts at a statement, by its number. */
 export type WhereOf = (statement: number) => readonly Where[];
 export const EVERYWHERE: WhereOf = () => WHERE;
-/** At every statement once, in turn at the commit and behind it: for a backend on which each cut takes long. */
+/** One cut at each statement, alternately at the commit and behind it: for a backend on which each cut takes long. */
 export const IN_TURN: WhereOf = (statement) => [WHERE.at(statement % 2 === 0 ? -2 : -1)!];
 
-/** The service is killed at each place in turn, on the same data, and owes nothing in the end. */
+/** Kills the service at each place in turn, on the same data. In the end it owes nothing. */
 export async function requireNoneLostByCuts(
   t: TestContext,
   open: () => Promise<Backend>,

@@ -1,5 +1,5 @@
-// A backend, a service upon it, and a consumer that keeps what it gets while services come and go: what they owe to the
-// consumer is delivered in the end, or is among the dead letters, each under one id.
+// A backend with its services, and a consumer that keeps what it gets while services come and go. In the end, everything that they owe it
+// is delivered or among the dead letters, each under one id.
 
 import assert from 'node:assert/strict';
 import type {
@@ -19,9 +19,9 @@ import { acknowledgedIn, Client, event, type Reply } from '../client.ts';
 /** An hour takes 3.6 s. */
 export const WEBHOOK_ENV = { Webhooks__AllowPrivateTargets: 'true', Webhooks__TimeScale: '0.001' };
 const SUBSCRIPTIONS = '/api/v1/webhooks/subscriptions';
-/** Of entries of the log that are events, and no notices. */
+/** The kind of entries that are events, not notices. */
 const EVENT_KIND = 1;
-/** The consumer answers 400 to events of this actor, which is not to be repeated. */
+/** The consumer answers 400 to events of this actor, which are then not retried. */
 const REFUSED = 'refused';
 
 type EventNotification = Extract<Notification, { webhookType: 'event.notification' }>;
@@ -57,7 +57,7 @@ export class DeliveryPlace implements AsyncDisposable {
     this.#subscriptionId = subscriptionId;
   }
 
-  /** Three events, of which the consumer refuses one; what is not acknowledged is not owed. */
+  /** Sends three events, of which the consumer refuses one. False: they were not acknowledged, so they are not owed. */
   async send(url: string, marker: string): Promise<boolean> {
     using client = new Client(url);
     const markers = [0, 1, 2].map((i) => `${marker} ${this.#sent++} ${i}`);
@@ -72,14 +72,14 @@ export class DeliveryPlace implements AsyncDisposable {
     return true;
   }
 
-  /** Undefined: it did not live to answer. */
+  /** Undefined: it was killed before it answered. */
   async recover(url: string): Promise<string | undefined> {
     const path = `${SUBSCRIPTIONS}/${this.#subscriptionId!}/recover`;
     const asked = this.#ask<Recovery>(url, 'POST', path, { since: this.#beganAt });
     return (await asked.catch(() => undefined))?.operationId;
   }
 
-  /** Undefined: there is none any more. */
+  /** Undefined: the subscription is deleted. */
   async standing(url: string): Promise<Subscription | undefined> {
     using client = new Client(url);
     const reply = await client.ask({ method: 'GET', path: `${SUBSCRIPTIONS}/${this.#subscriptionId!}` });
@@ -87,7 +87,7 @@ export class DeliveryPlace implements AsyncDisposable {
     return reply.status === 200 ? (reply.body as Subscription) : undefined;
   }
 
-  /** Whether the service lived to answer. */
+  /** False: the service was killed before it answered. */
   async change(url: string, act: 'pause' | 'resume' | 'delete'): Promise<boolean> {
     const path = `${SUBSCRIPTIONS}/${this.#subscriptionId!}`;
     using client = new Client(url);
@@ -111,11 +111,11 @@ export class DeliveryPlace implements AsyncDisposable {
     await until(async () => (await this.#ask<BackgroundOperation>(url, 'GET', path)).status === 'Completed');
   }
 
-  /** Nothing waits any more; what is not delivered is among the dead letters; nothing has two ids. */
+  /** Waits until nothing is queued; then each event is delivered or a dead letter, and none has two ids. */
   async requireAll(url: string): Promise<string> {
     const list = (query: string) => this.#deliveries(url, query);
     const owed = await this.#owed();
-    // In this order: what is queued in between is not done yet.
+    // In this order: a delivery that is queued in between is not done yet.
     const total = async (query: string) => (await list(`${query}limit=1`)).pagination.total;
     await until(
       async () => (await total('')) >= owed.length && (await total('status=Queued,RetryScheduled&')) === 0,
@@ -138,7 +138,7 @@ export class DeliveryPlace implements AsyncDisposable {
     return `${owed.length} events: ${delivered.size} delivered, ${letters.size} dead letters, 0 lost; ${again} sent again`;
   }
 
-  /** What is in the log, and what should be there. */
+  /** The events that are in the log, and those that should be. */
   async #owed(): Promise<string[]> {
     const log = (await this.backend.readLog()).get('acme') ?? [];
     const stored = log.filter(({ kind }) => kind === EVENT_KIND).map(({ eventId }) => eventId);

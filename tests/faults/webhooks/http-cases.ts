@@ -1,4 +1,4 @@
-// Consumers that break HTTP, or use it in ways that no delivery may be fooled by.
+// Consumers that break HTTP, or use it in ways that must not fool a delivery.
 
 import * as scripts from '../../../packages/server/src/testing/consumer-scripts.ts';
 import type { Line, Script } from '../../../packages/server/src/testing/scripted-consumer.ts';

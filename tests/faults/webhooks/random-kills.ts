@@ -7,12 +7,12 @@ import type { Backend } from '../backends.ts';
 import { type Service, startService } from '../running.ts';
 import { DeliveryPlace, WEBHOOK_ENV } from './delivery-place.ts';
 
-/** Between the first event that a service acknowledges and its end. */
+/** From the first event that a service acknowledges until it is killed. */
 const LIFE_MS_MAX = 1000;
-/** Two kills fall into one delivery, now and then. */
+/** So often that now and then two kills hit the same delivery. */
 const EVERY_MS = 20;
 
-/** Of `kills` kills; `nodes` serve at once, and one of them is killed each time. */
+/** `nodes` nodes serve at once, and one of them is killed each time. */
 export async function requireNoneLostByKills(
   t: TestContext,
   open: () => Promise<Backend>,

@@ -29,7 +29,7 @@ const untrusted = (name: string, options: TlsOptions, subscription?: object) =>
 const trusted = (name: string, options: TlsOptions, subscription?: object) =>
   over(options, acknowledged(name, accepts), subscription);
 
-/** Under TLS, before it is negotiated. */
+/** On the TCP connection, before TLS is negotiated. */
 const bare = (name: string, script: Script, fault: RegExp, more: object = {}): BadConsumer => ({
   ...failing(name, script, fault),
   consumer: { scripts: [script], tls: GOOD, isBare: true },

@@ -1,4 +1,4 @@
-// The commands of tallystick webhooks that show one subscription, change it, or send what it missed.
+// The subcommands of tallystick webhooks that show or change one subscription, or recover what it missed.
 
 import {
   CLASSIFICATIONS,

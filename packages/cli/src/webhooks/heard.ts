@@ -1,4 +1,4 @@
-// What a local consumer makes of a request: whether it is a genuine delivery, and what it says, in a line.
+// Judges a request to the local consumer: whether it is a genuine delivery, and what it says, in one line.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { timingSafeEqual } from 'node:crypto';
@@ -15,7 +15,7 @@ export interface Heard {
   readonly attemptNumber: number | undefined;
   readonly verdict: Verdict;
   readonly summary: string;
-  /** What was sent; undefined where it is no JSON. */
+  /** What was sent; undefined if it is not JSON. */
   readonly notification: unknown;
 }
 

@@ -1,4 +1,4 @@
-// A consumer of webhooks on loopback, for whoever sets one up: it answers every delivery, and tells of each.
+// A consumer of webhooks on loopback, for trying things out: it answers every delivery, and reports each.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

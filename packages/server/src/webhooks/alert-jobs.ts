@@ -15,7 +15,7 @@ export interface AlertJobsParts extends OwedParts {
   readonly tenants: Pick<Tenants, 'find'>;
 }
 
-/** `events`: the violations are of some of these. */
+/** `events` include those that the violations are about. */
 export async function alertJobs(
   tenant: TenantId,
   violations: readonly NewViolation[],

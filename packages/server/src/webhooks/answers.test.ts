@@ -116,7 +116,7 @@ test('what is told of confidential events is answered into no history', async ()
   assert.deepEqual(filesWith(app.dataDirectory, 'canary-confidential'), []);
 });
 
-test('answers are shown to those who see all that they may repeat, whoever has made the subscription', async () => {
+test('answers are shown only to readers who see all that they may repeat, whoever made the subscription', async () => {
   await using consumer = await Consumer.start();
   consumer.reply = ({ text }) => saying(text);
   const made = await consuming(app, 'readers', consumer, { clearance: 'Internal' });

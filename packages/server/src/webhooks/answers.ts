@@ -1,6 +1,6 @@
-// What the history of a delivery keeps of the consumer's answers, and for whom. An answer may repeat anything of what it answers, so
-// the secrets of the subscription are taken out of it; it is kept only where little harm is in that; and it is forgotten when values
-// of the tenant are removed for good.
+// What the history of a delivery keeps of the consumer's answers, and who sees it. An answer may repeat anything that it was sent. So the
+// subscription's secrets are masked, an answer about confidential content is not kept, and a redaction or an erasure forgets all answers
+// of the tenant.
 
 import { type Classification, type DeliveryAttempt, LIMITS, type TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -13,11 +13,11 @@ import type { Told } from './contents.ts';
 import { DELIVERY } from './task.ts';
 
 const KEPT_UP_TO: Classification = 'Internal';
-/** What is shorter is in many a text by chance. */
+/** Shorter ones occur in ordinary text by chance. */
 const SECRET_LENGTH_MIN = 4;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** How it begins, as one line of text. `secrets` are masked, wherever it ends. */
+/** How the answer begins, as one line of text. A secret is masked as a whole, even if the end of the text would cut it. */
 export function answerText(body: Uint8Array, secrets: Iterable<string>): string {
   const { deliveryAnswerLengthMax: lengthMax } = LIMITS;
   const text = Buffer.from(body).toString('utf8');
@@ -32,7 +32,7 @@ export function answerText(body: Uint8Array, secrets: Iterable<string>): string 
   return shown.slice(0, lengthMax).toWellFormed().replaceAll(UNPRINTABLE, ' ');
 }
 
-/** The longest first: of two that begin alike it is the one that is there. */
+/** The longest first, so that a secret is not masked only as far as a shorter one goes. */
 function anyOf(secrets: Iterable<string>): RegExp {
   const spelled = new Set([...secrets].flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
   const long = [...spelled].filter(({ length }) => length >= SECRET_LENGTH_MIN);
@@ -42,7 +42,7 @@ function anyOf(secrets: Iterable<string>): RegExp {
   return new RegExp(patterns.length === 0 ? '(?!)' : patterns.join('|'), 'g');
 }
 
-/** What the job of a delivery has heard from now on; undefined: nothing is added. */
+/** The answers to keep, with this one; undefined: keep what is there. */
 export async function heardWith(
   heard: string | undefined,
   { at, responseBody }: DeliveryAttempt,
@@ -50,13 +50,13 @@ export async function heardWith(
 ): Promise<string | undefined> {
   if (responseBody === undefined) return undefined;
   if (told.classification !== undefined && !isAtLeast(KEPT_UP_TO, told.classification)) return undefined;
-  // The job forgets what it has heard when something is removed; this is for what was removed before it was claimed.
+  // A removal while the job is held is the job store's business (forgetHeard); this catches one just before it was claimed.
   if (!(await told.isUnchanged().catch(() => false))) return undefined;
   const all = [...Object.entries(answersIn(heard)), [at, responseBody]];
   return JSON.stringify(Object.fromEntries(all.slice(-LIMITS.deliveryAttemptsMax)));
 }
 
-/** By the times of their attempts. */
+/** By the time of the attempt. */
 export function answersIn(heard: string | undefined): Readonly<Record<string, string>> {
   return heard === undefined ? {} : (parseJson(heard) as Record<string, string>);
 }
@@ -67,8 +67,8 @@ export async function forgetAnswers(tenant: TenantId, work: Pick<WorkStore, 'for
 }
 
 /**
- * Those who see all that an answer may repeat. The subscription says nothing about that: whoever may change it could lower its
- * clearance, and become its author.
+ * True for readers who see everything that an answer may repeat. The rights of the subscription do not count: callers who may manage it
+ * could lower its clearance, or become its author.
  */
 export function maySeeAnswers(call: Pick<Call, 'caller' | 'tenantRecord'>): boolean {
   return isAtLeast(ownClearance(call), KEPT_UP_TO) && !isDecidedByRules(call);

@@ -1,25 +1,25 @@
-// The state of the circuit breakers, which the deliverer keeps with its deliveries: it changes without any caller, so it is no part
-// of the record of a subscription. A caller who pauses or resumes one begins a new round in the record, and what is known of an older
-// round counts no more: so both change in one commit, and a failure that was under way meanwhile opens no circuit anew.
+// The state of the circuit breakers. The deliverer keeps it with its deliveries, not in the record of the subscription, because it changes
+// without a caller. Pausing or resuming starts a new round in the record, and the state of an older round no longer counts. So the one commit
+// resets the circuit too, and an attempt that was under way cannot open it again.
 
 import type { Circuit, Subscription, SubscriptionId, TenantId } from '@tallystick/contract';
 import { instant } from '../runtime/clock.ts';
 import type { SubscriptionRecord } from './subscription.ts';
 
 export interface CircuitRecord {
-  /** That of the subscription when this was found out; undefined: it counts in any, as failures do that have closed nothing. */
+  /** The subscription's round at that time; undefined: it counts in every round, as failures do that have not opened the circuit. */
   readonly round: number | undefined;
   readonly state: Circuit['state'];
   readonly consecutiveFailures: number;
   readonly openedAtMs: number | undefined;
   /** Of the next test delivery. */
   readonly nextAttemptAtMs: number | undefined;
-  /** Only a caller who resumes it ends this. */
+  /** Until a caller resumes it. */
   readonly isFailed: boolean;
 }
 
 export interface Circuits {
-  /** Of subscriptions of a tenant; one that is missing is closed, without failures. */
+  /** One that is missing from the result is closed, without failures. */
   find(
     tenant: TenantId,
     subscriptionIds: readonly SubscriptionId[],
@@ -33,7 +33,7 @@ export interface Standing {
 
 const CLOSED: Circuit = { state: 'Closed', consecutiveFailures: 0 };
 
-/** Where a subscription stands, by its record and what the deliverer knows. */
+/** The status of a subscription, from its record and its circuit. */
 export function standingOf(
   { isActive, round }: Pick<SubscriptionRecord, 'isActive' | 'round'>,
   known: CircuitRecord | undefined,

@@ -1,5 +1,5 @@
-// Makes the next state of a subscription from a sound configuration: judges what only the caller, or the subscription as it is, can
-// tell, and seals the secrets.
+// Makes the next state of a subscription from a sound configuration: checks what depends on the caller or on the current state, and seals
+// the secrets.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ErrorDetail, SubscriptionConfiguration, SubscriptionId } from '@tallystick/contract';
@@ -24,7 +24,7 @@ export interface ConfigureParts {
   readonly nextId: () => string;
 }
 
-/** Asks name servers, so it is not done while others wait for their turn. */
+/** Asks name servers, so do it before taking the tenant's turn. */
 export async function urlFaults(
   url: string,
   { judgeUrl }: Pick<ConfigureParts, 'judgeUrl'>,
@@ -57,7 +57,7 @@ export async function newSubscription(
   return { subscription, secret };
 }
 
-/** With everything that a caller may set replaced, but for being active. */
+/** Replaces everything that a caller may set, except `active`. */
 export async function replacedSubscription(
   call: Call,
   sent: SubscriptionConfiguration,
@@ -100,7 +100,7 @@ async function configure(
   const hasCredentials = Object.keys(credentials).length > 0;
   const { secret: oldSecret, previousSecret, headers: oldHeaders, clientKey: oldKey } = before;
   const boxes: SubscriptionBoxes = {
-    // One that is sent takes effect at once; rotation lets the old one sign, too.
+    // A secret that is sent takes effect at once; only a rotation lets the old one sign, too.
     ...(wanted.secret === undefined
       ? { secret: oldSecret, previousSecret }
       : { secret: await seal('secret', wanted.secret) }),

@@ -1,4 +1,4 @@
-// From a configuration as it is sent to what a subscription has: the defaults of what is absent, and what a version keeps of the one before.
+// What a subscription has by a configuration: the defaults for absent members, and what a new version keeps of the one before.
 
 import {
   LIMITS,
@@ -23,7 +23,7 @@ export type CompleteConfiguration = SubscriptionConfiguration &
 
 const SCHEDULE: RetryRule = { strategy: 'Schedule' };
 
-/** The gateway has filled in the same for a configuration that was sent as a whole. */
+/** The gateway fills in the same defaults where a whole configuration is sent. */
 export function completed(configuration: SubscriptionConfiguration): CompleteConfiguration {
   return {
     filters: {},
@@ -37,7 +37,7 @@ export function completed(configuration: SubscriptionConfiguration): CompleteCon
   };
 }
 
-/** What a patch makes of it, which is anything. The secret is left out: it is in a box. */
+/** The result of a patch, not validated yet. It lacks the secret, which is in a box. */
 export function patched(subscription: SubscriptionRecord, patch: SubscriptionPatch): unknown {
   const { name, url, eventTypes, filters, headers, timeoutSeconds, retry } = subscription;
   const { retryClientErrors, ordered, tls, clearance, isActive: active } = subscription;

@@ -1,9 +1,9 @@
-// The port to the consumers of webhooks: one POST, and what came of it. Where it may go is judged behind the port.
+// The port to the consumers of webhooks: one POST and its result. The adapter judges where it may go.
 
 import type { SubscriptionTls, TenantId } from '@tallystick/contract';
 
 export interface Post {
-  /** Tenants do not wait for one another, also where they send to the same consumer. */
+  /** Tenants do not wait for one another, even if they send to the same consumer. */
   readonly tenant: TenantId;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -31,15 +31,15 @@ export type PostResult = PostTimings & { readonly latencyMs: number } & (
         readonly body: Uint8Array;
       }
     | {
-        /** A class of error, and a message that names no address that a name resolved to. */
+        /** A class of error, and a message that does not name the resolved address. */
         readonly fault: string;
         readonly message: string;
-        /** The consumer is not to blame: too many requests were on their way, or the proxy before it failed. */
+        /** The consumer is not to blame: too many requests were under way, or the proxy failed. */
         readonly isOurs: boolean;
       }
   );
 
 export interface Consumers {
-  /** Rejects only where it was aborted. */
+  /** Rejects only if it is aborted. */
   post(post: Post): Promise<PostResult>;
 }

@@ -1,5 +1,5 @@
-// What a notification tells, read when it is sent, as the subscription may see it then. An event that is gone, or that it may not see
-// any more, is not sent.
+// The content of a notification, read when it is sent, as the subscription may see it at that moment. An event that is gone, or that the
+// subscription may no longer see, is not sent.
 
 import { isDeepStrictEqual } from 'node:util';
 import type { AuditEvent, Classification, TenantId, ThresholdCrossing } from '@tallystick/contract';
@@ -26,13 +26,13 @@ export interface ContentParts extends ReadNoticeParts {
   readonly log: Pick<LogReader, 'forTenant'>;
   readonly violations: ViolationStore;
   readonly tenants: Pick<Tenants, 'find'>;
-  /** How an export has ended, as this reader may know it; undefined for one that is deleted. */
+  /** How an export ended, as this reader may see it; undefined if it is deleted. */
   readonly exportTold: (reader: Caller, ended: EndedExport) => Promise<object | undefined>;
   readonly publishedOf: (call: Pick<Call, 'tenant'>, index: number) => Promise<Published>;
 }
 
 interface Readers {
-  /** Named where it is noted who has read. */
+  /** The name under which reads are noted. */
   readonly caller: Caller;
   readonly shared: Caller;
 }
@@ -40,12 +40,12 @@ interface Readers {
 /** In this version of its record. */
 export type EndedExport = Extract<Source, { of: 'Export' }>;
 
-/** What is told by a delivery. */
+/** What a delivery tells. */
 export interface Told {
   readonly content: Content;
-  /** The highest of the events that it is about; undefined: it is about none. */
+  /** The highest classification among the events that it is about; undefined: it is about none. */
   readonly classification: Classification | undefined;
-  /** Whether all that it was made of is still there. */
+  /** Whether nothing of what it was made of has been removed since. */
   readonly isUnchanged: () => Promise<boolean>;
 }
 
@@ -54,7 +54,7 @@ type ReaderCall = Pick<Call, 'tenant' | 'tenantRecord' | 'correlation'> & Reader
 export class Contents {
   readonly #parts: ContentParts;
   readonly #readers = new WeakMap<SubscriptionRecord, Readers>();
-  /** Many subscriptions are told of one event at the same time: it is read, and written as text, once for all of them. */
+  /** Many subscriptions are told of one event at the same time, so it is read and written as text once for all of them. */
   readonly #events: RecentReads<StoredEvent | undefined>;
   readonly #reads: EventReads;
   readonly #published: RecentReads<Published>;

@@ -1,5 +1,5 @@
-// The headers that a subscription adds to each delivery: which names and values they may have, and which hold a credential. Those
-// are stored in a box and shown as REDACTED; one that is sent back so keeps its value, as long as it goes where it went before.
+// The headers that a subscription adds to each delivery: which names and values are allowed, and which headers hold a credential.
+// Credentials are stored in a box and shown as REDACTED. Sending REDACTED back keeps the value, as long as the origin stays the same.
 
 import { type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { REDACTED } from '../policies/sight.ts';
@@ -10,7 +10,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Visible characters of one byte, blanks and tabs (RFC 9110, 5.5). */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Hop by hop, or decided by the delivery itself. */
+/** Hop-by-hop headers, and those that the delivery sets itself. */
 const FORBIDDEN = new Set([
   'connection',
   'expect',
@@ -28,7 +28,7 @@ const CREDENTIAL_NAME =
   /authorization|authentication|(^|[-_])auth($|[-_])|cookie|credential|key$|pass(word|wd|phrase)|secret|session|signature|token/i;
 const CREDENTIAL_VALUE = /^(basic|bearer|digest|token)\s/i;
 
-/** Of anything that was received: the schema reports what is no map of texts. */
+/** Takes whatever was received; the schema reports what is not a map of texts. */
 export function headerFaults(headers: unknown): ErrorDetail[] {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) return [];
   const all = Object.entries(headers as Record<string, unknown>);
@@ -37,7 +37,7 @@ export function headerFaults(headers: unknown): ErrorDetail[] {
   const faults: ErrorDetail[] = [];
   let length = 0;
   for (const [name, value] of all) {
-    // No value: it may be a secret.
+    // Do not show the value: it may be a secret.
     const report = (issue: string) => faults.push({ field: headerField(name), issue });
     const lower = name.toLowerCase();
     const issue = nameIssue(name, lower);
@@ -61,7 +61,7 @@ function nameIssue(name: string, lower: string): string | undefined {
   const max = LIMITS.customHeaderNameLengthMax;
   if (name.length > max) return `has a name of ${name.length} characters; at most ${max} are allowed`;
   if (!NAME.test(name)) return 'is not a name that a header can have';
-  // CGI and its kin take both for the same header.
+  // CGI and the like treat both as the same header.
   const dashed = lower.replaceAll('_', '-');
   const isOurs = FORBIDDEN.has(dashed) || FORBIDDEN_PREFIXES.some((prefix) => dashed.startsWith(prefix));
   return isOurs ? 'belongs to the delivery itself and cannot be set' : undefined;
@@ -72,13 +72,13 @@ export interface SplitHeaders {
   readonly shown: Headers;
   /** Those that hold a credential. */
   readonly credentials: Headers;
-  /** Sent as REDACTED without a credential of that name that could be kept. */
+  /** Sent as REDACTED, although there is no credential of that name to keep. */
   readonly faults: readonly ErrorDetail[];
 }
 
 const NOT_ELSEWHERE = 'must be sent anew: what is kept goes to the origin that it was sent for alone';
 
-/** `known` are the credentials so far. `isElsewhere`: they would go to another origin, whose owner is not to learn them. */
+/** `known`: the current credentials. `isElsewhere`: the origin changes, and its owner must not learn them. */
 export function splitHeaders(headers: Headers, known: Headers, isElsewhere = false): SplitHeaders {
   const before = new Map(Object.entries(known).map(([name, value]) => [name.toLowerCase(), value]));
   const shown: [string, string][] = [];
@@ -94,7 +94,7 @@ export function splitHeaders(headers: Headers, known: Headers, isElsewhere = fal
       credentials.push([name, value]);
     } else shown.push([name, value]);
   }
-  // Own members all of them, one called __proto__ too.
+  // Makes each of them an own member, even one called __proto__.
   return { shown: Object.fromEntries(shown), credentials: Object.fromEntries(credentials), faults };
 }
 

@@ -1,6 +1,6 @@
-// Delivers: takes a delivery that is due, reads what it tells, sends it, and says what comes next. A consumer that fails is asked again
-// after a while; after ten attempts the delivery is a dead letter. What it says of the consumer is saved with the outcome: so all nodes
-// count its failures together.
+// Delivers: takes a delivery that is due, reads its content, sends it, and decides what comes next. A failed attempt is retried later, and
+// after ten the delivery is a dead letter. What an attempt says about the consumer is saved with its outcome, so all nodes count the
+// consumer's failures together.
 
 import { LIMITS, type TenantId } from '@tallystick/contract';
 import { type Clock, wait } from '../runtime/clock.ts';
@@ -38,16 +38,16 @@ export interface DelivererParts {
 /** Deliveries under way in this process, and of one tenant in all. */
 const AT_ONCE = 512;
 const PER_TENANT = 256;
-/** Longer than an attempt may take, with the wait for its turn. */
+/** Longer than an attempt and the wait for its turn may take together. */
 export const DELIVERY_LEASE_MS = 90_000;
-/** After what is no fault of the consumer, which is no attempt either. */
+/** After a failure that is not the consumer's, which does not count as an attempt. */
 const OURS_REST_MS = 5000;
-/** With a proxy that fails every delivery would say so. */
+/** If the proxy fails, every delivery has the same to say. */
 const OURS_TOLD_EVERY_MS = 60_000;
 const GONE = 410;
 const CLIENT_ERROR_MIN = 400;
 const SERVER_ERROR_MIN = 500;
-/** Before subscriptions that cannot be read are looked at again. */
+/** Before trying again to read subscriptions that could not be read. */
 const UNREADABLE_MS = 5000;
 const NOT_MADE = 'what it tells could not be read; the diagnostics say why';
 const WAITED_TOO_LONG = 'it has waited for longer than a paused subscription keeps its deliveries';
@@ -88,7 +88,7 @@ async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Prom
   try {
     subscription = await subscriptionOf(job, parts);
   } catch (error) {
-    // Somebody has altered one of the tenant's, perhaps this one: nothing is sent until it is put right, and no attempt is lost.
+    // A record of the tenant was altered, perhaps this one. Send nothing until it is put right; no attempt is used up.
     const reason = String(error);
     parts.telemetry.warn('deliveries of a tenant wait: its subscriptions cannot be read', { tenant, reason });
     return { status: 'PutOff', forMs: UNREADABLE_MS };
@@ -97,12 +97,12 @@ async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Prom
   if (subscription === undefined) return { status: 'Done' };
   if (!subscription.isActive) return { status: 'PutOff', lanes: [pausedLane(subscription)] };
   const turnMs = parts.pace.turnMs(tenant, lane, originOf(subscription));
-  // It is waited for in the queue.
+  // The delivery waits in the queue instead.
   if (turnMs > TURN_MS_MAX) return putOff(subscription, turnMs);
   return deliverIn(turnMs, job, subscription, signal, parts);
 }
 
-/** One that is not known yet may have been made on another node a moment ago. */
+/** An unknown one may have been made on another node a moment ago. */
 async function subscriptionOf(
   { tenant, lane }: Job,
   { subscriptions }: DelivererParts,
@@ -137,7 +137,7 @@ async function deliverIn(
   } catch (error) {
     if (signal.aborted) throw error;
     telemetry.error('a delivery could not be made', error, { tenant, jobId });
-    // The reason is shown to many who may not read what is told.
+    // Show no details: many who see the reason may not read the content.
     throw new Error(NOT_MADE, { cause: error });
   } finally {
     pace.end(tenant, lane, isGood);
@@ -165,7 +165,7 @@ async function attempt(
   };
   const keepMs = LIMITS.deadLetterLifetimeMs * parts.timeScale;
   const { subscriptionId } = subscription;
-  // Not scaled: a recovery sends again what it does not find.
+  // Not scaled: a recovery would send again what it does not find.
   if (sent.isDelivered)
     return {
       status: 'Done',
@@ -203,7 +203,7 @@ function isLast(
   );
 }
 
-/** What came of an attempt that a pause or a resumption has overtaken says nothing of the consumer. */
+/** An attempt that a pause or a resumption has overtaken says nothing about the consumer. */
 async function newsOf(
   { status }: Sent,
   subscription: SubscriptionRecord,
@@ -224,7 +224,7 @@ function pausedLane({ subscriptionId, round }: SubscriptionRecord): LaneNews {
   };
 }
 
-/** Where the order counts, no other one goes meanwhile. */
+/** If the order counts, no other delivery may overtake it. */
 function putOff(subscription: SubscriptionRecord, forMs: number): JobOutcome {
   return subscription.ordered
     ? { status: 'PutOff', lanes: [restOf(subscription, forMs)] }

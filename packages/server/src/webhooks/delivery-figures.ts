@@ -1,4 +1,4 @@
-// What status and metrics tell of deliveries, from their backlog.
+// The figures about deliveries in status and metrics, from their backlog.
 
 import { parseJson } from '@tallystick/evidence';
 import type { DeliveryFigures } from '../admin/metrics.ts';

@@ -45,7 +45,7 @@ const STATES: Readonly<Record<Delivery['status'], readonly JobState[]>> = {
   Acknowledged: ['Done'],
   DeadLettered: ['Dead'],
 };
-/** A tenant's recoveries that wait: each reads the log. */
+/** How many recoveries of a tenant may wait; each reads the log. */
 const RECOVERIES_MAX = 10;
 
 export function createDeliveryOperations(parts: DeliveryOperationParts) {
@@ -78,7 +78,7 @@ async function test(call: Call, subscriptionId: SubscriptionId, parts: DeliveryO
   const notice = testNotice(subscription, parts.nextId(), parts.clock);
   const { attempt, isDelivered } = await parts.sender.send(subscription, notice, 1, call.deadline.signal);
   const { webhookId } = notice;
-  // A repeat is shown no more than the history of a delivery holds, for the same reasons: attempts.ts.
+  // Keep no more for a repeat than the history of a delivery holds, for the same reasons: attempts.ts.
   const kept: TestDelivery = { webhookId, delivered: isDelivered, attempt: keptAttempt(attempt) };
   const answer = await keepAnswer(call, kept, parts);
   if (answer.kind === 'Repeated') return { kind: 'Repeated', body: answer.body } as const;
@@ -150,7 +150,7 @@ async function redeliver(
     call,
     body,
     parts,
-    // One that is being sent at this moment is sent anyway.
+    // A delivery that is being sent right now needs nothing more.
     async (once) => {
       const again = await jobs.doAgain(job.jobId, once);
       return again.status === 'KeyUsed' ? again : ({ status: 'Retried' } as const);
@@ -159,7 +159,7 @@ async function redeliver(
   );
 }
 
-/** Without answers: what is kept for repeats of a request may not have them. */
+/** Without answers, since this is also kept for repeats of a request. */
 function shown(subscription: SubscriptionRecord, job: Job): Delivery {
   const { webhookId, webhookType } = readTask(job.body);
   const status = (Object.keys(STATES) as Delivery['status'][]).find((each) =>
@@ -189,7 +189,7 @@ function withAnswers(delivery: Delivery, { heard }: Job): Delivery {
   return { ...delivery, attempts };
 }
 
-/** The consumer's answer to a test may be about what it was sent before, so only those see it who may see that. */
+/** The consumer's answer to a test may be about earlier deliveries, so only callers who may see those see it. */
 function seenAttempt(
   call: Call,
   subscription: SubscriptionRecord,

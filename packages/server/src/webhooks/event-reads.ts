@@ -1,11 +1,11 @@
-// Reads events for deliveries: those that are asked for in the same moment, and are close together in the log, are one read. So the jobs
-// of one claim, most of which are about the same few events, cost the store a read or two.
+// Reads events for deliveries. Events that are asked for at the same moment and are close together in the log are one read. So the jobs of
+// one claim, which are mostly about the same few events, cost the store a read or two.
 
 import type { TenantId } from '@tallystick/contract';
 import { pauseForOthers } from '../runtime/pause.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 
-/** So many that nobody asks for are read along rather than beginning another read. */
+/** Rather read this many unneeded events than start another read. */
 const GAP_MAX = 8;
 const READ_MAX = 100;
 
@@ -19,7 +19,7 @@ export class EventReads {
     this.#log = log;
   }
 
-  /** Undefined: there is no event with this index any more. */
+  /** Undefined: the event at this index is gone. */
   at(tenant: TenantId, index: number): Promise<StoredEvent | undefined> {
     let asked = this.#asked.get(tenant);
     if (asked === undefined) {
@@ -48,7 +48,7 @@ export class EventReads {
       const found = new Map(events.map((event) => [event.index, event]));
       for (const index of run) asked.get(index)!.resolve(found.get(index));
     } catch (error) {
-      // An event that cannot be read fails its own delivery, and no other.
+      // An event that cannot be read must fail its own deliveries only.
       if (run.length > 1) await Promise.all(run.map((index) => this.#readRun(tenant, [index], asked)));
       else asked.get(first)!.reject(error);
     }

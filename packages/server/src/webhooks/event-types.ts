@@ -1,4 +1,4 @@
-// What a subscription asks to be told about: both spellings are understood, and `*` is everything.
+// What a subscription wants to be told about. Both spellings of an event type are understood, and `*` means all.
 
 import { type SubscribedEventType, WEBHOOK_TYPE_OF_EVENT_TYPE } from '@tallystick/contract';
 import type { SubscriptionRecord } from './subscription.ts';

@@ -12,7 +12,7 @@ export interface ExportJobsParts extends OwedParts {
   readonly wake: () => void;
 }
 
-/** One that is told of again makes no second delivery. */
+/** Calling it again for the same export makes no second delivery. */
 export async function tellOfExport(
   { tenantId, exportId, version, state }: ExportRecord,
   { subscriptions, work, wake, ...parts }: ExportJobsParts,
@@ -23,7 +23,7 @@ export async function tellOfExport(
     subscribedTypes(each).has(eventType),
   );
   const source = { of: 'Export', exportId, version } as const;
-  // It has no place of its own among the events: it comes before what waits.
+  // An export has no place among the events, so it goes before those that wait.
   const owed = asking.map((subscription) => ({ subscription, webhookType, source, index: 0 }) as const);
   const jobs = await jobsFor(tenantId, owed, parts);
   if (jobs.length === 0) return;

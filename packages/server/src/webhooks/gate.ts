@@ -1,5 +1,5 @@
-// Brings the lane of a subscription in line with it, as a job that every change of a subscription causes: so no crash leaves a
-// subscription that is resumed with deliveries that nobody sends, or one that is deleted with deliveries that nobody removes.
+// Opens, closes or empties the lane of a subscription, as its record says. It is a job that every change of a subscription causes, so no
+// crash can leave a resumed subscription with deliveries that are never sent, or a deleted one with deliveries that are never removed.
 
 import type { TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -18,7 +18,7 @@ export interface GateParts {
 
 const AT_ONCE = 8;
 const ATTEMPTS_MAX = 10;
-/** Other jobs have their turn between portions of deliveries that are removed. */
+/** Between two portions of removed deliveries, so that other jobs get their turn. */
 const AGAIN_MS = 10;
 
 export function gateWork(parts: GateParts): KindOfWork {
@@ -57,7 +57,7 @@ async function settle(
   wakeDeliverer();
 }
 
-/** True while there is more. */
+/** True if there is more to remove. */
 async function remove(tenant: TenantId, lane: string, { work }: GateParts): Promise<boolean> {
   const jobs = work.forTenant(tenant);
   const kinds = [DELIVERY, PROBE] as const;

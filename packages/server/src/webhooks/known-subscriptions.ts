@@ -1,5 +1,5 @@
-// The subscriptions of tenants as the notifier and the deliverer know them: read again once any record has changed. A change counts for
-// them a moment after it was answered, as it would for a delivery that is under way.
+// The subscriptions of tenants, cached for the notifier and the deliverer, and read again once any record has changed. They may learn of a
+// change a moment after it was answered, just as a delivery that is already under way.
 
 import type { SubscriptionId, TenantId } from '@tallystick/contract';
 import type { RecordReader } from '../records/records.ts';
@@ -29,14 +29,14 @@ export class KnownSubscriptions {
     this.#parts = parts;
   }
 
-  /** Without those that are deleted. The same map while none of any tenant changes. */
+  /** Without deleted ones. The same map as long as no record of any tenant changes. */
   async of(tenant: TenantId): Promise<SubscriptionsById> {
     await this.#lookForChanges();
     const known = this.#known.get(tenant) ?? this.#read(tenant);
     return known;
   }
 
-  /** Called where it must be as current as what was read before. */
+  /** For callers that must not see an older state than something they have read before. */
   async latest(tenant: TenantId): Promise<SubscriptionsById> {
     this.#askedNs = -Infinity;
     return this.of(tenant);

@@ -1,6 +1,6 @@
-// Circuit breakers on the lanes of deliveries: one that is open is a closed lane, so all nodes know it, and what waits costs nobody
-// anything. Its note says why it is closed, and in which round of the subscription. While a circuit is open there is a job that sends the
-// next test delivery: only one node holds it at a time.
+// Circuit breakers on the lanes of deliveries. An open circuit is a closed lane: all nodes know it at once, and waiting deliveries cost
+// nothing. The lane's note says why it is closed, and in which round of the subscription. While a circuit is open, a job sends the test
+// deliveries; only one node holds it at a time.
 
 import { LIMITS, type SubscriptionId, type TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -18,7 +18,7 @@ export interface ClosedBy {
 
 export const PROBE = 'Probe';
 export const GATE = 'Gate';
-/** Before it is looked whether a circuit was opened for a round that is over by now. */
+/** Before checking whether the circuit was opened for a round that is over by now. */
 const LOOK_AGAIN_MS = 5000;
 
 export function laneOf(subscriptionId: SubscriptionId): LaneRef {
@@ -40,7 +40,7 @@ export interface ProbeParts {
   readonly timeScale: number;
 }
 
-/** Tells of a failure, and opens the circuit with the last one that it takes. */
+/** Reports a failure, and opens the circuit with the tenth in a row. */
 export function failed(owner: Owner, parts: ProbeParts): LaneNews {
   const { tenantId: tenant, subscriptionId, round } = owner;
   return {
@@ -55,7 +55,7 @@ export function failed(owner: Owner, parts: ProbeParts): LaneNews {
   };
 }
 
-/** Nothing is sent any more until a caller resumes it. `ifNote`: unless it is closed for another reason by now. */
+/** Sends nothing more until a caller resumes it. `ifNote`: only if the lane is still closed with this note. */
 export function failedForGood({ subscriptionId, round }: Owner, ifNote?: string): LaneNews {
   return { ...laneOf(subscriptionId), status: 'Closes', note: noteOf({ round, state: 'Failed' }), ifNote };
 }
@@ -76,7 +76,7 @@ function probeJob({ tenantId, subscriptionId, round }: Owner, { nextId, timeScal
   };
 }
 
-/** Brings the lane in line with the subscription: caused by every change of it. */
+/** Every change of a subscription causes it: gate.ts. */
 export function gateJob(subscriptionId: SubscriptionId, jobId: string): Omit<NewJob, 'tenant'> {
   return { jobId, kind: GATE, body: JSON.stringify({ subscriptionId }) };
 }
@@ -121,7 +121,7 @@ function circuitOf(
   };
 }
 
-/** Those of a tenant that are failed: nothing is queued for them. */
+/** Those that have failed, for which nothing is queued. */
 export async function failedAmong(
   circuits: Circuits,
   tenant: TenantId,

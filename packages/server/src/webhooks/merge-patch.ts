@@ -1,4 +1,4 @@
-// JSON merge patch (RFC 7396): what is absent stays, null takes away, an object goes into an object, and all else replaces.
+// JSON merge patch (RFC 7396): absent members stay, null removes, an object is merged into an object, and anything else replaces.
 
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
@@ -7,7 +7,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
     if (value === null) merged.delete(name);
     else merged.set(name, mergePatch(merged.get(name), value));
   }
-  // Own members all of them, one called __proto__ too.
+  // Makes each of them an own member, even one called __proto__.
   return Object.fromEntries(merged);
 }
 

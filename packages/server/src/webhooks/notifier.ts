@@ -1,6 +1,6 @@
-// The follower that turns the log into deliveries: the log is the outbox. It writes one job for every event and subscription that match,
-// in one commit with the position behind those events. So a notifier that was killed goes on from there, and each delivery is owed
-// once. Logs of tenants without subscriptions are not read.
+// The follower that turns the log into deliveries: the log is the outbox. For each event and each subscription that matches it, it stores a
+// job, in one commit with its position behind those events. So a notifier that was killed continues where it was, and queues each delivery
+// once. It does not read the logs of tenants without subscriptions.
 
 import { CLASSIFICATIONS, type EventId, type TenantId } from '@tallystick/contract';
 import type { Tenants } from '../access/tenants.ts';
@@ -27,7 +27,7 @@ export interface NotifierParts extends OwedParts {
   readonly telemetry: Pick<Telemetry, 'error'>;
 }
 
-/** Stored in one commit: after so many, the rest of a portion is left to the next turn. */
+/** In one commit; the rest of the portion is left to the next turn. */
 const JOBS_MAX = 5000;
 const TENANTS_KEPT_MAX = 1000;
 
@@ -55,7 +55,7 @@ export class Notifier implements FollowerWork {
     };
   }
 
-  /** A log that cannot be read holds up no other; where none can, the next turn waits. */
+  /** A log that cannot be read does not hold up the others. If none can be read, the next turn waits. */
   async #stepsOf(behind: readonly LogBehind[], setAside: SetAside[]): Promise<FollowStep[]> {
     const steps: FollowStep[] = [];
     let failure: unknown;
@@ -79,7 +79,7 @@ export class Notifier implements FollowerWork {
       return { tenant, nextIndex, endIndex: Math.min(endIndex, Math.max(first, nextIndex + 1)) };
     const owed: Owed[] = [];
     const portion = await nextPortion(this.#parts.log, log);
-    // Entries that somebody has taken out of the store are passed by.
+    // Skip entries that were taken out of the store.
     let next = portion.length === 0 ? endIndex : nextIndex;
     const pause = pausesBy(this.#parts.clock);
     for (const stored of portion) {
@@ -96,7 +96,7 @@ export class Notifier implements FollowerWork {
     return { tenant, nextIndex, endIndex: next, jobs };
   }
 
-  /** Undefined: nobody is to be told anything. Read after `behind`, so it knows of every subscription whose notice is in those entries. */
+  /** Undefined: nobody is to be told anything. Read after `behind`, so it includes every subscription whose notice is in those entries. */
   async #compiledOf(tenant: TenantId): Promise<Compiled | undefined> {
     const subscriptions = await this.#parts.subscriptions.latest(tenant);
     const tenantRecord = await this.#parts.tenants.find(tenant);
@@ -113,12 +113,12 @@ export class Notifier implements FollowerWork {
     return compiled;
   }
 
-  /** Of the first entry behind the notice of its creation. */
+  /** The first entry behind the notice of its creation. */
   async #firstIndexOf({ tenantId, noticeId }: SubscriptionRecord): Promise<number> {
     const known = this.#indexes.get(noticeId);
     if (known !== undefined) return known;
     const notice = await this.#parts.log.forTenant(tenantId).event(noticeId, CLASSIFICATIONS);
-    // One without its notice was made by nobody.
+    // Nobody has made a subscription that has no notice: send it nothing.
     if (notice === undefined) return Infinity;
     this.#indexes.set(noticeId, notice.index + 1);
     return notice.index + 1;

@@ -1,4 +1,4 @@
-// Which subscriptions are owed a delivery for something that happened, and the jobs that pay it.
+// Which subscriptions are owed a delivery for something that happened, and the jobs for that.
 
 import type { TenantId, WebhookType } from '@tallystick/contract';
 import { KINDS, parseJson } from '@tallystick/evidence';
@@ -26,7 +26,7 @@ export interface OwedParts {
   readonly nextId: () => string;
 }
 
-/** For a subscription that has failed nothing is queued. */
+/** Leaves out subscriptions that have failed. */
 export async function jobsFor(
   tenant: TenantId,
   owed: readonly Owed[],
@@ -50,7 +50,7 @@ export function jobOf(
   return deliveryJob(tenant, subscription, task, { jobId, index });
 }
 
-/** For an entry of the log. For one that was altered nothing is owed: nobody would be shown it. */
+/** For an entry of the log; for an altered one nothing, since nobody may see it. */
 export function owedFor(
   stored: StoredEvent,
   subscribers: Subscribers,

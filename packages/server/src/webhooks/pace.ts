@@ -1,6 +1,6 @@
-// How fast this node delivers: 100 a second to each subscription, and to each origin within a tenant, shared among the nodes that serve;
-// and how many deliveries to a subscription are under way at once. That number begins small, also after an outage, and grows with
-// each success: so a consumer that hangs holds a few connections and not all of them.
+// How fast this node delivers: its share of 100 a second to each subscription, and to each origin within a tenant; and how many deliveries
+// to a subscription may be under way at once. That number starts small, also after an outage, and grows with each success, so a consumer
+// that hangs holds a few connections, not all of them.
 
 import { LIMITS, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
@@ -8,9 +8,9 @@ import type { LaneLimit } from '../work/lanes.ts';
 
 export const WINDOW_MIN = 2;
 export const WINDOW_MAX = 20;
-/** A turn that is further away is not taken: so those who come back for theirs do not find it behind turns that nobody used. */
+/** A turn that is further away is not reserved: reserved turns that nobody uses would delay all that come later. */
 export const TURN_MS_MAX = 1000;
-/** Timers are late by some of this, and what they lose is caught up with. */
+/** Timers fire late; turns lost within this time are made up for. */
 const LATE_NS = 20e6;
 const IDLE_NS = 60e9;
 const KEPT_MAX = 50_000;
@@ -39,7 +39,7 @@ export class Pace {
     this.#parts = parts;
   }
 
-  /** How long this delivery must wait for its turn, in milliseconds. Up to `TURN_MS_MAX` the turn is taken with this, whether it is used or not. */
+  /** How long this delivery must wait for its turn, in milliseconds. Up to `TURN_MS_MAX` this also reserves the turn. */
   turnMs(tenant: TenantId, lane: string, origin: string): number {
     const nowNs = this.#parts.clock.monotonicNs();
     const stepNs = (1e9 * Math.max(1, this.#parts.nodes())) / LIMITS.deliveriesPerSecondMax;
@@ -64,7 +64,7 @@ export class Pace {
     state.window = isGood ? Math.min(WINDOW_MAX, state.window + 1) : 1;
   }
 
-  /** What may be claimed of the lanes that were used lately. */
+  /** What may be claimed from lanes that were used lately. */
   limits(): LaneLimit[] {
     const nowNs = this.#parts.clock.monotonicNs();
     const limits: LaneLimit[] = [];

@@ -1,5 +1,5 @@
-// While a circuit is open, one test delivery goes out after each cooldown. The first that arrives closes the circuit; after 24 that do not
-// the subscription has failed. `subscriptions.test` sends the same notification.
+// While a circuit is open, one test delivery goes out after each cooldown. The first that is acknowledged closes the circuit; after 24
+// failures the subscription has failed. `subscriptions.test` sends the same notification.
 
 import { LIMITS } from '@tallystick/contract';
 import { canonicalJson, parseJson } from '@tallystick/evidence';
@@ -34,7 +34,7 @@ export function probeWork(parts: ProbingParts): KindOfWork {
     async handle({ tenant, lane, body, jobId, attempts }, { signal }): Promise<JobOutcome> {
       const { round } = parseJson(body) as { round: number };
       const subscription = (await parts.subscriptions.latest(tenant)).get(lane);
-      // Somebody has paused, resumed or deleted it: gate.ts.
+      // A caller has paused, resumed or deleted it: gate.ts takes care of that.
       if (subscription === undefined || !subscription.isActive || subscription.round !== round)
         return { status: 'Done' };
       const notice = testNotice(subscription, `${jobId} ${attempts}`, parts.clock);
@@ -53,7 +53,7 @@ export function probeWork(parts: ProbingParts): KindOfWork {
   };
 }
 
-/** `source` makes its id: that of a test is new each time. */
+/** `source` makes the id, which is new for each test. */
 export function testNotice(
   { tenantId, subscriptionId }: SubscriptionRecord,
   source: string,

@@ -1,8 +1,8 @@
-// Reads that many ask for at the same time, made once for all of them. They are kept for a moment and no longer, since one may be large.
+// Shares a read among all who ask for it at about the same time. Results are kept for a moment only, since each may be large.
 
 import type { Clock } from '../runtime/clock.ts';
 
-/** As long as subscriptions are known: what is deleted at that moment may be on its way to a consumer already. */
+/** As long as subscriptions are cached: what is deleted within this time could also have been sent already. */
 const KEPT_NS = 50e6;
 const KEPT_MAX = 1000;
 

@@ -1,5 +1,5 @@
-// Sends again what was not acknowledged: reads the log from a time on, as the notifier does, and queues what is owed. What is queued
-// already, or was acknowledged, is left as it is; dead letters begin again. A job, since a log may be long.
+// Sends again what was not acknowledged: reads the log from a given time on, as the notifier does, and queues what is owed. Deliveries that
+// are queued already, or were acknowledged, stay as they are; dead letters start again. It is a job, because a log may be long.
 
 import { type BackgroundOperation, CLASSIFICATIONS, type TenantId } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
@@ -42,13 +42,13 @@ interface Found {
 }
 
 const AT_ONCE = 2;
-/** A log may be long: the recoveries of one tenant keep no other tenant waiting. */
+/** Logs may be long, and one tenant's recoveries must not keep other tenants waiting. */
 const PER_TENANT = 1;
 const ATTEMPTS_MAX = 5;
 const KEPT_MS = 30 * 86_400_000;
 const PORTION = 500;
 const PORTION_BYTES = 4 * 1024 * 1024;
-/** A clock may have been set back: so much earlier, too, an entry may have been received later. */
+/** The clock may have been set back by this much, so start looking that much earlier. */
 const SET_BACK_MS = 2 * 3_600_000;
 
 export function recoveryWork(parts: RecoveryParts): KindOfWork {
@@ -146,7 +146,7 @@ class Recovering {
     return newest?.endIndex ?? 0;
   }
 
-  /** The first entry that may have been received since: times rise along the log, but for a clock that was set back. */
+  /** The first entry that may have been received since then: times rise along the log, unless a clock was set back. */
   async #firstSince(tenant: TenantId, endIndex: number): Promise<number> {
     const fromMs = this.#sinceMs - SET_BACK_MS;
     let [low, high] = [0, endIndex];
@@ -154,7 +154,7 @@ class Recovering {
       const middle = Math.floor((low + high) / 2);
       const [stored] = await this.#parts.log.forTenant(tenant).events(middle, middle + 1, 1);
       const entry = stored === undefined ? undefined : entryOf(stored);
-      // One that was altered tells no time: those before it are looked at, too.
+      // An altered entry has no time that can be trusted: look before it, too.
       if (entry === undefined || 'fault' in entry || entry.receivedAtMs >= fromMs) high = middle;
       else low = middle + 1;
     }

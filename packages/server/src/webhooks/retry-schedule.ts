@@ -14,7 +14,7 @@ export interface RetryParts {
   readonly chance: number;
 }
 
-/** The delay before attempt `next`, which is at least the second; `retryAfterMs`: as the consumer asks. */
+/** The delay before attempt `next`, 2 or higher; `retryAfterMs`: what the consumer asks for. */
 export function retryDelayMs(
   next: number,
   retryAfterMs: number | undefined,
@@ -34,7 +34,7 @@ function plannedMs(
   return Math.min(longestMs(initialDelay) * 2 ** (next - 2), longestMs(maxDelay));
 }
 
-/** In milliseconds from now; undefined for a text that is neither seconds nor a date. */
+/** In milliseconds from now; undefined if the text is neither seconds nor a date. */
 export function parseRetryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d+$/.test(text)) return Number(text) * 1000;

@@ -1,5 +1,5 @@
-// Sends one notification once: puts it together, signs it, posts it, and says what came of it. All that tells the time is made anew
-// for each attempt, since a consumer refuses what is older than five minutes.
+// Makes one attempt: puts the notification together, signs it, posts it, and reports the result. Times and signatures are made anew for each
+// attempt, since consumers refuse what is older than five minutes.
 
 import { type DeliveryAttempt, LIMITS, type WebhookId, type WebhookType } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
@@ -12,7 +12,7 @@ import { type Secrets, SIGNATURE, signatureHeaders, signedBody } from './signatu
 import type { OpenedSecrets, SubscriptionSecrets } from './subscription-secrets.ts';
 import type { SubscriptionRecord } from './subscription.ts';
 
-/** What is told, by the member of the body that holds it, in its RFC 8785 form. */
+/** The content, by the member of the body that holds it, in RFC 8785 form. */
 export type Content = Readonly<
   Partial<Record<'event' | 'export' | 'violation' | 'threshold' | 'system', string>>
 >;
@@ -26,9 +26,9 @@ export interface Notice {
 export interface Sent {
   readonly attempt: DeliveryAttempt;
   readonly isDelivered: boolean;
-  /** The consumer is not to blame that it was not. */
+  /** It failed, and the consumer is not to blame. */
   readonly isOurs: boolean;
-  /** Why not. */
+  /** Why it was not delivered. */
   readonly reason: string;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -41,10 +41,10 @@ export interface SenderParts {
 }
 
 const DELIVERED: ReadonlySet<number> = new Set([200, 201, 202, 204]);
-/** As it is in the body; a text of the event may look the same. */
+/** As in the body. A text of the event may look the same, and is masked as well. */
 const OWN_SIGNATURE = /\bsha256=[0-9a-f]{64}\b/g;
 const USER_AGENT = 'Tallystick-Webhooks/1';
-/** A subscription that is unchanged is the same object: its boxes are not opened for each delivery. */
+/** An unchanged subscription is the same object, so its boxes are opened once. */
 const OPENED_MAX = 10_000;
 
 export class Sender {
@@ -55,7 +55,7 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Rejects only where it was aborted, or a secret cannot be opened. */
+  /** Rejects only if it is aborted, or a secret cannot be opened. */
   async send(
     subscription: SubscriptionRecord,
     notice: Notice,
@@ -140,7 +140,7 @@ function ownHeaders(
   };
 }
 
-/** What no answer is shown with: secrets, credentials and signatures, also without what stands before them. */
+/** What no answer may show: secrets, credentials and signatures, also without a prefix such as `Bearer`. */
 function secretsIn(
   { secret, previousSecret, headers: opened }: OpenedSecrets,
   headers: Readonly<Record<string, string>>,

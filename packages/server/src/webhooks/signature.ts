@@ -1,11 +1,10 @@
-// The signatures of a delivery. The header's is over the exact bytes that are sent. The one in the body cannot cover itself: it is over
-// the RFC 8785 form of the body without it. The body is sent in that form, so both are made of one text. Libraries for Standard
-// Webhooks verify the third.
+// The three signatures of a delivery. The one in the header covers the exact bytes that are sent. The one in the body cannot cover itself,
+// so it covers the RFC 8785 form of the body without it; the body is sent in that form. Libraries for Standard Webhooks verify the third.
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { canonicalJson, toHex } from '@tallystick/evidence';
 
-/** One secret, or two while the older one still counts; the newest first. */
+/** One secret, or two during a grace period; the newest first. */
 export type Secrets = readonly [string, ...string[]];
 
 /** `texts`: the members by name, each in its RFC 8785 form; without `signature`. */
@@ -47,16 +46,16 @@ function standardSignature(id: string, seconds: string, body: Uint8Array, secret
     .digest('base64');
 }
 
-/** With something behind the prefix: by an empty key anybody could sign. */
+/** Something must follow the prefix: with an empty key anybody could sign. */
 const IN_BASE64 = /^whsec_((?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 
 interface Keys {
   readonly plain: KeyObject;
-  /** Its libraries take the part behind `whsec_` for base64. */
+  /** The libraries decode the part behind `whsec_` as base64. */
   readonly standard: KeyObject;
 }
 
-/** To make a key costs more than to sign with it. */
+/** Making a key costs more than signing with it. */
 const known = new Map<string, Keys>();
 const KEYS_MAX = 2000;
 

@@ -1,5 +1,5 @@
-// Tells subscribers when the state of the service, or of a part of it, changes. Nodes that see the same change in the same minute
-// tell of it once.
+// Tells subscribers when the state of the service, or of a part of it, changes. If several nodes see the same change in the same minute, it
+// is one delivery.
 
 import type { HealthReport, TenantId } from '@tallystick/contract';
 import type { RecordReader } from '../records/records.ts';
@@ -92,7 +92,7 @@ async function tell(changes: readonly Change[], parts: StatusWatchParts): Promis
     try {
       await tellTenant(tenant, changes, parts);
     } catch (error) {
-      // One whose subscriptions cannot be read holds up no other.
+      // If the subscriptions of one tenant cannot be read, go on with the others.
       telemetry.error('subscribers of a tenant could not be told of the state of the service', error, {
         tenant,
       });
@@ -115,7 +115,7 @@ async function tellTenant(
     .flatMap((subscription) =>
       changes.map((source) => {
         const task = taskOf(tenant, subscription.subscriptionId, 'system.event', source);
-        // It is in no log, so it comes before what is.
+        // It is in no log, so it goes before what is.
         return deliveryJob(tenant, subscription, task, { jobId: nextId(), index: 0 });
       }),
     );

@@ -1,5 +1,5 @@
-// Who of a tenant is told of an event. The conditions of all subscriptions are compiled together, so a thousand take hardly longer than ten;
-// one set for each way of seeing, since a subscription is asked about the event as it would see it.
+// Which subscriptions of a tenant are told of an event. The conditions of all of them are compiled together, so a thousand take hardly longer
+// than ten. There is one set for each sight, because filters match the event as the subscription sees it.
 
 import type { AuditEvent, Classification, EventRedaction, SubscribedEventType } from '@tallystick/contract';
 import type { TenantRecord } from '../access/tenants.ts';
@@ -24,7 +24,7 @@ interface Group {
   readonly asking: readonly Asking[];
 }
 
-/** For one type, whose notifications are about an event. */
+/** For one event type whose notifications are about an event. */
 class Matcher {
   readonly #groups: readonly Group[];
 
@@ -84,7 +84,7 @@ export class Subscribers {
     this.#tenantRecord = tenantRecord;
   }
 
-  /** Whatever their filters are. */
+  /** Regardless of their filters. */
   of(type: SubscribedEventType): readonly SubscriptionRecord[] {
     return this.#byType.get(type) ?? [];
   }

@@ -1,6 +1,7 @@
-// By whose rights a subscription sends. Whoever says where events go could read them there, so nobody gets them sent to a place of their
-// own by the rights of another: who changes the URL takes over, with their own rights, and who changes the certificates narrows them.
-// So does who changes the filters: by which deliveries there are, they could find out what is in events that they may not see.
+// By whose rights a subscription sends. A caller who decides where events go can read them there. So a caller who changes the URL becomes the
+// author, with their own rights, and cannot receive events by the rights of another. A caller who changes the certificates narrows the
+// rights to those that both have. So does one who changes the filters: which deliveries arrive would tell what is in events that they may
+// not see.
 
 import type { ErrorDetail, SubscriptionConfiguration } from '@tallystick/contract';
 import type { Caller } from '../access/caller.ts';
@@ -14,7 +15,7 @@ export interface Authored extends Pick<SubscriptionRecord, 'author' | 'clearance
 type Wanted = Pick<SubscriptionConfiguration, 'url' | 'clearance'>;
 type Current = Pick<SubscriptionRecord, 'author' | 'url' | 'clearance'>;
 
-/** `isNarrowed`: something is changed that leaves the rights that both have. `current` is undefined for a new one. Without a clearance in `wanted`, it is the highest that is allowed. */
+/** `isNarrowed`: the change leaves only the rights that both have. `current`: undefined for a new subscription. Without a clearance in `wanted` it gets the highest one allowed. */
 export function authored(
   wanted: Wanted,
   current: Current | undefined,
@@ -24,7 +25,7 @@ export function authored(
   const author = authorOf(wanted, current, isNarrowed, caller);
   const own = lower(author.clearance, caller.clearance);
   const { clearance = own } = wanted;
-  // What was granted before stays, also when somebody with less changes something else.
+  // What was granted before stays, even if a caller with lower rights changes something else.
   const isKept = clearance === current?.clearance && isAtLeast(author.clearance, clearance);
   if (isKept || isAtLeast(own, clearance)) return { author, clearance, faults: [] };
   const issue = `must be at most ${own}: nobody has more sent than they may see`;
@@ -40,7 +41,7 @@ function authorOf(
   if (current === undefined || wanted.url !== current.url) return { roles, clearance };
   const { author } = current;
   if (!isNarrowed) return author;
-  // Access rules judge by each role, and what one of them is denied is not sent.
+  // Access rules judge each role, and what is denied to one of them is not sent.
   const both = [...new Set([...author.roles, ...roles])];
   return { roles: both, clearance: lower(author.clearance, clearance) };
 }

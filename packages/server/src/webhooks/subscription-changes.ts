@@ -22,7 +22,7 @@ export interface SubscriptionChangeParts extends IdempotencyTime {
   readonly change: ChangeRecords;
   readonly telemetry: Pick<Telemetry, 'info'>;
   readonly nextId: () => string;
-  /** A change concerns what waits to be delivered. */
+  /** There are deliveries to hold back, send or remove. */
   readonly wakeGate: () => void;
 }
 
@@ -39,14 +39,14 @@ export interface Changed {
 /** Undefined where nothing is to be changed. */
 type Make = (current: SubscriptionRecord) => Promise<Changed | undefined> | Changed | undefined;
 
-/** What waits is held back, sent or removed. */
+/** The acts after which waiting deliveries are held back, sent or removed. */
 const CONCERNS_DELIVERIES: readonly Act[] = ['Updated', 'Paused', 'Resumed', 'Deleted'];
 /** While others change the same subscription. */
 const ATTEMPTS_MAX = 20;
 
 export class SubscriptionChanges {
   readonly #parts: SubscriptionChangeParts;
-  /** Changes of a tenant run one after the other in this process, so that they do not conflict; nodes may pass a limit together. */
+  /** Changes of a tenant run one after the other in this process, so they do not conflict. Two nodes together may exceed a limit. */
   readonly #turns = new KeyedQueue();
 
   constructor(parts: SubscriptionChangeParts) {
@@ -71,7 +71,7 @@ export class SubscriptionChanges {
     });
   }
 
-  /** `ifMatches` throws where the current version is not the one that the caller has read; another node may have changed it. */
+  /** `ifMatches` throws if the current version is not the one that the caller has read; another node may have changed it. */
   change(
     call: Call,
     subscriptionId: SubscriptionId,
@@ -102,7 +102,7 @@ export class SubscriptionChanges {
     const { change, telemetry } = this.#parts;
     const { subscriptionId: id, version, tenantId: owner } = subscription;
     const { requestId, correlationId } = call.correlation;
-    // Report it before it is done, so that no change goes unseen.
+    // Report it before it is done, so that no change goes unreported.
     telemetry.info('a subscription is changed', {
       tenant: owner,
       subscriptionId: id,
@@ -147,7 +147,7 @@ const ACTIONS: Readonly<Record<Act, string>> = {
   Deleted: 'Delete.Subscription',
 };
 
-/** A fault of the URL alone has a code of its own. */
+/** If only the URL is at fault, there is a code of its own. */
 export function requireSound(details: readonly ErrorDetail[]): void {
   const [first] = details;
   if (first === undefined) return;

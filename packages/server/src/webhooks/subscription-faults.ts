@@ -1,5 +1,5 @@
-// The rules for subscriptions that no schema states: what its URL, its filters and its headers may be, and how much of them a tenant
-// may have. Every event is matched against all of them, in the process that serves every tenant.
+// The rules for subscriptions that a schema cannot state: which URLs, filters and headers are allowed, and how many of them a tenant may
+// have. The limits matter because each event is matched against all of them, in the process that serves all tenants.
 
 import { type ErrorDetail, isDuration, LIMITS } from '@tallystick/contract';
 import { type OwnViolation, receivedMember } from '../call.ts';
@@ -11,7 +11,7 @@ import type { SubscriptionRecord } from './subscription.ts';
 
 type Fault = Omit<OwnViolation, 'member'>;
 
-/** Of anything that was received: the schema reports what is no subscription at all. */
+/** Takes whatever was received; the schema reports what is not a subscription at all. */
 export function subscriptionFaults(subscription: unknown): Fault[] {
   const filters = receivedMember(subscription, 'filters') ?? undefined;
   const details = [
@@ -26,7 +26,7 @@ export function subscriptionFaults(subscription: unknown): Fault[] {
 
 export const INVALID_URL = 'INVALID_WEBHOOK_URL';
 
-/** As far as it can be told from the text alone; whether plain http is allowed, settings say. */
+/** As far as the text alone can tell; the settings say whether plain http is allowed. */
 function urlFaults(url: unknown): ErrorDetail[] {
   const parsed = typeof url === 'string' && url.length <= LIMITS.urlLengthMax ? URL.parse(url) : null;
   if (parsed === null) return [];
@@ -37,7 +37,7 @@ function urlFaults(url: unknown): ErrorDetail[] {
   return [{ field: 'url', issue: 'must not have a user name or a password in it' }];
 }
 
-/** How long a secret that is replaced may go on signing. */
+/** How long a replaced secret may still sign. */
 export function graceFaults(rotation: unknown): ErrorDetail[] {
   const gracePeriod = receivedMember(rotation, 'gracePeriod');
   if (typeof gracePeriod !== 'string' || !isDuration(gracePeriod)) return [];
@@ -46,7 +46,7 @@ export function graceFaults(rotation: unknown): ErrorDetail[] {
   return [{ field: 'gracePeriod', issue: `must be at most P${days}D`, value: gracePeriod }];
 }
 
-/** The limits that `subscription` would exceed, new or in place of its older version. `all` are those of the tenant, deleted ones too. */
+/** The limits that `subscription` would exceed, whether it is new or replaces its older version. `all`: those of the tenant, including deleted ones. */
 export function budgetFaults(
   subscription: SubscriptionRecord,
   all: readonly SubscriptionRecord[],
@@ -85,7 +85,7 @@ interface Size extends ReturnType<typeof sumsOf> {
   readonly length: number;
 }
 
-/** A version never changes: each is measured once. */
+/** A version never changes, so each is measured once. */
 const known = new WeakMap<SubscriptionRecord, Size>();
 
 function sizeOf(subscription: SubscriptionRecord): Size {

@@ -1,5 +1,4 @@
-// The operations on webhook subscriptions, but for those on deliveries. A secret is shown by the answer that made it, and by no
-// repeat of that.
+// The operations on webhook subscriptions, except those on deliveries. A secret is shown by the answer that made it, and not by a repeat.
 
 import {
   type Answer,
@@ -90,7 +89,7 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
         call: Call,
         { subscriptionId, ifMatch, subscription: sent }: InputOf<'subscriptions.replace'>,
       ): Promise<Answer<'subscriptions.replace'>> {
-        // Of one that does not exist no name server is asked.
+        // Ask no name server for a subscription that does not exist.
         await changes.found(call, subscriptionId);
         const faults = await urlFaults(sent.url, parts);
         const next = await changes.change(call, subscriptionId, matching(ifMatch), (current) =>
@@ -122,7 +121,7 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
 interface Configuring {
   readonly current: SubscriptionRecord;
   readonly faults: readonly ErrorDetail[];
-  /** Whether the request says that it be active, or not. */
+  /** Whether the request says anything about `active`. */
   readonly isActiveSaid: boolean;
 }
 
@@ -138,7 +137,7 @@ async function configured(
   return { subscription: { ...next, ...switched }, act: 'Updated' };
 }
 
-/** What the patched whole is, once it is known to be a configuration. */
+/** The patched whole, once it is known to be a valid configuration. */
 function requireConfiguration(
   value: unknown,
   faults: readonly ErrorDetail[],
@@ -179,7 +178,7 @@ function switching(changes: SubscriptionChanges, parts: SubscriptionOperationPar
 
 type Switched = Pick<SubscriptionRecord, 'isActive' | 'round'>;
 
-/** Undefined where nothing changes. Of a failed one the circuit stays as it is until somebody resumes it. */
+/** Undefined if nothing changes. The circuit of a failed one stays as it is until a caller resumes it. */
 async function switchedTo(
   active: boolean,
   current: SubscriptionRecord,
@@ -222,7 +221,7 @@ function rotated({ subscriptionId, boxes, updatedAtMs }: SubscriptionRecord) {
   return { subscriptionId, previousSecretExpiresAt: instant(untilMs) };
 }
 
-/** Its versions before keep what it had. */
+/** Its earlier versions keep what it had. */
 function deleted(current: SubscriptionRecord): Changed {
   const nothing = { url: '', filters: {}, headers: {}, tls: undefined, boxes: {} };
   return { subscription: { ...current, ...nothing, isActive: false, isDeleted: true }, act: 'Deleted' };

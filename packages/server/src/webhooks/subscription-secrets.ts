@@ -1,5 +1,5 @@
-// Seals the secrets of a subscription, and opens them for those who send. Each is a box of its own, so a version takes over what it
-// does not change without opening it.
+// Seals the secrets of a subscription, and opens them for sending. Each is a box of its own, so a new version can take over what it does not
+// change without opening it.
 
 import type { SubscriptionId, TenantId } from '@tallystick/contract';
 import { parseJson, toBase64 } from '@tallystick/evidence';
@@ -32,7 +32,7 @@ export interface SubscriptionSecrets {
   seal(purpose: SecretPurpose, text: string, owner: Owner): Promise<string>;
   /** The credentials among the headers. Throws ClosedBox. */
   credentials(subscription: SubscriptionRecord): Promise<Headers>;
-  /** Throws ClosedBox; for one that is deleted, too. */
+  /** Throws ClosedBox, also for a deleted subscription. */
   open(subscription: SubscriptionRecord): Promise<OpenedSecrets>;
 }
 

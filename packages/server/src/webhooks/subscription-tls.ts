@@ -1,5 +1,5 @@
-// The certificates of a subscription. The private key is never shown, so who sends back what they have read sends none: it is kept as
-// long as the certificate is the same.
+// The certificates of a subscription. The private key is never shown, so callers who send back what they have read send no key; it is kept
+// as long as the certificate stays the same.
 
 import type { ErrorDetail, SubscriptionTls } from '@tallystick/contract';
 import type { SubscriptionRecord } from './subscription.ts';
@@ -44,7 +44,7 @@ function faultsOf(tls: SubscriptionTls, isKeyKept: boolean, judge: JudgeTls): re
     return [{ field: 'tls.certificate', issue: 'must be given with a key' }];
   if (certificate !== undefined && key === undefined && !isKeyKept)
     return [{ field: 'tls.key', issue: 'must be given with a new certificate' }];
-  // A pair that is kept was judged before.
+  // A pair that stays was judged before.
   const judged = { ...(ca !== undefined && { ca }), ...(!isKeyKept && { certificate, key }) };
   return judge(definedIn(judged));
 }

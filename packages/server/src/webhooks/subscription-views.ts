@@ -1,4 +1,4 @@
-// Subscriptions as callers see them: with where they stand now, and an entity tag that tells both apart.
+// Subscriptions as callers see them: with their current status, and an entity tag that changes with either.
 
 import { createHash } from 'node:crypto';
 import type { Answer, InputOf } from '@tallystick/contract';
@@ -32,14 +32,14 @@ export function shownAnswer(subscription: SubscriptionRecord, standing: Standing
 
 const MARK_LENGTH = 8;
 
-/** The version; where the circuit has something to tell, with a mark of that, so that no reader keeps an older state of it. */
+/** The version, with a mark of the circuit's state unless that is closed, so that no cache keeps an older state. */
 function etagOf({ version }: SubscriptionRecord, { circuit }: Standing): string {
   if (circuit.state === 'Closed' && circuit.consecutiveFailures === 0) return `"${version}"`;
   const mark = createHash('sha256').update(JSON.stringify(circuit)).digest('hex').slice(0, MARK_LENGTH);
   return `"${version}-${mark}"`;
 }
 
-/** A change needs the version alone: the circuit changes without anybody. */
+/** For a change only the version counts, because the circuit changes by itself. */
 export function versionsNamed(ifMatch: string): string {
   return ifMatch.replaceAll(/"(\d+)-[0-9a-f]{8}"/g, '"$1"');
 }

@@ -1,5 +1,5 @@
-// A webhook subscription as the service keeps it: a record of its tenant. Secrets are in it as boxes alone (keys/secret-box.ts), and
-// only those who send open them: subscription-secrets.ts.
+// A webhook subscription as the service keeps it: a record of its tenant. Its secrets are sealed in boxes (keys/secret-box.ts), which are
+// opened for sending only: subscription-secrets.ts.
 
 import type {
   Classification,
@@ -32,7 +32,7 @@ export interface SubscriptionRecord {
   /** As they were sent: event-types.ts says what they mean. */
   readonly eventTypes: Subscription['eventTypes'];
   readonly filters: Conditions;
-  /** In place of a credential stands REDACTED; the value is in a box. */
+  /** A credential is REDACTED here; its value is in a box. */
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutSeconds: number;
   readonly retry: RetryRule;
@@ -41,7 +41,7 @@ export interface SubscriptionRecord {
   readonly clearance: Classification;
   /** Without the private key, which is in a box. */
   readonly tls: Subscription['tls'];
-  /** What its callers want: the circuit may be open nevertheless. */
+  /** What callers want; its circuit may be open nevertheless. */
   readonly isActive: boolean;
   readonly isDeleted: boolean;
   /** The version in which a caller paused or resumed it last: see circuits.ts. */
@@ -55,7 +55,7 @@ export interface SubscriptionRecord {
   readonly updatedBy: string;
 }
 
-/** By whose rights events are sent: those of all who have said where they go. */
+/** By whose rights events are sent: subscription-author.ts. */
 export interface SubscriptionAuthor {
   readonly roles: readonly Role[];
   readonly clearance: Classification;
@@ -93,12 +93,12 @@ export function subscriptionIn({ owner, id, version, body }: StoredRecord): Subs
   };
 }
 
-/** Whoever answers there shares connections, limits and what is sent with every request. */
+/** Subscriptions to one origin share connections and limits. */
 export function originOf({ url }: Pick<SubscriptionRecord, 'url'>): string {
   return URL.parse(url)?.origin ?? url;
 }
 
-/** The reader as whom it sees events: never more than its author saw. */
+/** The reader that it sees events as; it sees no more than its author does. */
 export function readerOf(subscription: SubscriptionRecord): Caller {
   const { subscriptionId, tenantId, author, clearance } = subscription;
   const name = `subscription:${subscriptionId}`;
@@ -116,7 +116,7 @@ export function readerOf(subscription: SubscriptionRecord): Caller {
 const readers = new Map<string, Caller>();
 const READERS_MAX = 10_000;
 
-/** The same for all with the same rights: they see the same. It has the name of any of them. */
+/** One reader for all subscriptions with the same rights, since they see the same. It has the name of one of them. */
 export function sharedReaderOf(subscription: SubscriptionRecord): Caller {
   const reader = readerOf(subscription);
   const key = JSON.stringify([reader.tenant, reader.clearance, reader.roles]);

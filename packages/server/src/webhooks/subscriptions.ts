@@ -1,4 +1,4 @@
-// Subscriptions of tenants, read from their records, deleted ones too. One that somebody has altered is neither shown nor sent to.
+// Reads the subscriptions of tenants from their records, including deleted ones. An altered one is neither shown nor used.
 
 import { createGenuineRecords, type GenuineParts, type GenuineRecords } from '../records/genuine-records.ts';
 import { SUBSCRIPTION_KIND, subscriptionIn, type SubscriptionRecord } from './subscription.ts';

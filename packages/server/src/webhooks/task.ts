@@ -1,5 +1,5 @@
-// What a delivery is about: the body of its job. It names what is told about, and no content: that is read when it is sent, as the
-// subscription may see it then.
+// What a delivery is about: the body of its job. It names the event or whatever else is told of, without any content. Content is read when
+// it is sent, as the subscription may see it at that moment.
 
 import type {
   ExportId,
@@ -20,7 +20,7 @@ export type Source =
   | { readonly of: 'Violation'; readonly violationId: string }
   /** A version of its record. */
   | { readonly of: 'Export'; readonly exportId: ExportId; readonly version: number }
-  /** Told as it was when it happened. */
+  /** Stored as it was when it happened. */
   | { readonly of: 'System'; readonly id: string; readonly change: SystemChange };
 
 export interface Task {
@@ -29,7 +29,7 @@ export interface Task {
   readonly source: Source;
 }
 
-/** The kind of jobs that are deliveries; their lanes are subscriptions. */
+/** The kind of job; its lane is the subscription. */
 export const DELIVERY = 'Delivery';
 
 export function taskOf(
@@ -64,7 +64,7 @@ export function deliveryJob(
   };
 }
 
-/** Of the body of such a job. */
+/** From the body of such a job. */
 export function readTask(body: string): Task {
   return parseJson(body) as Task;
 }

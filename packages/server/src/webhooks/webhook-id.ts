@@ -1,5 +1,5 @@
-// The id of a delivery: a UUID of version 5 over the tenant, the subscription, the type and what is told about. So it is the same over
-// retries, restarts and nodes, and a consumer can tell a repeat.
+// The id of a delivery: a UUID of version 5 made from the tenant, the subscription, the type and the source. So it is the same over retries,
+// restarts and nodes, and consumers can recognise repeats.
 
 import { createHash } from 'node:crypto';
 import type { SubscriptionId, TenantId, WebhookId, WebhookType } from '@tallystick/contract';
@@ -7,7 +7,7 @@ import type { SubscriptionId, TenantId, WebhookId, WebhookType } from '@tallysti
 /** Chosen at random, once and for all. */
 const NAMESPACE = Buffer.from('5bd3b3a0f9c64d0e8a3b6f0f2f4b7c11', 'hex');
 
-/** `source` names what is told about, within its tenant. */
+/** `source` names what the delivery is about, within its tenant. */
 export function webhookIdOf(
   tenant: TenantId,
   subscriptionId: SubscriptionId,

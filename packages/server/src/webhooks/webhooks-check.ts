@@ -1,4 +1,4 @@
-// The health of webhooks: whether deliveries are queued. What a consumer does says nothing about the service.
+// The health of webhooks: whether deliveries can be queued. A consumer that fails says nothing about the service.
 
 import type { Check } from '../admin/health.ts';
 import type { Follower } from '../followers/follower.ts';

@@ -1,6 +1,6 @@
-// Lanes: the jobs of one kind that have something in common, like the deliveries to one subscription. A tenant's lanes take turns.
-// Whoever does the jobs can close a lane: none of its jobs is claimed until it is opened again, and meanwhile they cost no claim
-// anything. What a job says of its lane is saved in the same commit as its outcome, so that all nodes know it.
+// Lanes: the jobs of one kind that have something in common, such as the deliveries to one subscription. A tenant's lanes take turns.
+// A lane can be closed: none of its jobs is claimed until it is opened again, and claims do not look at them. What a job says about its
+// lane is saved in the same commit as its outcome, so that all nodes know it.
 
 import type { TenantId } from '@tallystick/contract';
 import type { JobKind, NewJob } from './jobs.ts';
@@ -12,11 +12,11 @@ export interface LaneRef {
 
 export interface Lane {
   readonly isOpen: boolean;
-  /** In a row, up to now or to the moment when it was closed. */
+  /** In a row, up to now, or until it was closed. */
   readonly failures: number;
   /** Since when it is open or closed; undefined: it has never been closed. */
   readonly sinceMs: number | undefined;
-  /** Why it is closed, in the words of who has closed it. */
+  /** Why it is closed; only the caller that closes lanes reads it. */
   readonly note: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export type LaneNews = LaneRef &
         /** Enqueued in the commit that closes it. */
         readonly jobs: readonly NewJob[];
       }
-    /** None of its jobs is claimed before this time has passed: so its first one is the next one. */
+    /** None of its jobs is claimed before this time has passed, so the first one stays first. */
     | { readonly status: 'Rests'; readonly forMs: number }
     | LaneOpening
     | LaneClosing
