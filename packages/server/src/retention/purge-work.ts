@@ -161,18 +161,13 @@ async function purgeSpan(
   signal.addEventListener('abort', stop);
   let notices = 0;
   let changes = 0;
+  const portions = new Portions(tenant, endIndex, parts);
   try {
     for (let from = firstIndex; from < endIndex; ) {
       signal.throwIfAborted();
-      // Read again for each portion: its holds may have changed. Nobody knows the holds of one that was altered.
-      const record = await parts.tenants.find(tenant);
-      if (record === undefined || record.isAltered === true) return notices;
-      const { holdsAsOf } = record;
-      const rest = { firstIndex: from, endIndex };
-      const untilMs = await parts.untilMs();
-      const { removable, nextIndex } = await gatherJudged(record, rest, untilMs, parts);
-      // A notice bears the time of its commit, and a verifier compares that with the expiry.
-      if ((await parts.untilMs()) < untilMs) throw new Error('a clock was set back');
+      const portion = await portions.next(from);
+      if (portion === undefined) return notices;
+      const { removable, nextIndex, holdsAsOf } = portion;
       const removed = await removeAll(tenant, removable, { holdsAsOf, deadline }, parts);
       notices += removed.reduce((sum, { noticeIndexes }) => sum + noticeIndexes.length, 0);
       if (!removed.some(({ holdsChanged }) => holdsChanged)) from = nextIndex;
@@ -182,6 +177,67 @@ async function purgeSpan(
     return notices;
   } finally {
     signal.removeEventListener('abort', stop);
+    await portions.end();
+  }
+}
+
+interface Portion extends Gathered {
+  /** The holds that it was gathered under: none is removed under others. */
+  readonly holdsAsOf: string;
+}
+
+/** What may be removed, portion by portion. While one is removed, the next one is gathered: the one waits for the disk, the other judges. */
+class Portions {
+  readonly #tenant: TenantId;
+  readonly #endIndex: number;
+  readonly #parts: PurgeParts;
+  #ahead: { readonly from: number; readonly portion: Promise<Portion | undefined> } | undefined;
+
+  constructor(tenant: TenantId, endIndex: number, parts: PurgeParts) {
+    this.#tenant = tenant;
+    this.#endIndex = endIndex;
+    this.#parts = parts;
+  }
+
+  /** The portion that begins there; undefined where nothing may be removed. */
+  async next(from: number): Promise<Portion | undefined> {
+    const ahead = this.#ahead;
+    // One that was gathered under other holds is asked for once more, and gathered again.
+    if (ahead !== undefined && ahead.from !== from) await this.end();
+    const portion = await (ahead?.from === from ? ahead.portion : this.#gather(from));
+    this.#ahead = undefined;
+    if (portion !== undefined && portion.nextIndex < this.#endIndex) this.#gatherAhead(portion.nextIndex);
+    return portion;
+  }
+
+  /** Waits for what nobody wants any more. */
+  async end(): Promise<void> {
+    await this.#ahead?.portion.catch(() => undefined);
+    this.#ahead = undefined;
+  }
+
+  #gatherAhead(from: number): void {
+    const portion = this.#gather(from);
+    // Thrown when it is asked for.
+    portion.catch(() => undefined);
+    this.#ahead = { from, portion };
+  }
+
+  async #gather(from: number): Promise<Portion | undefined> {
+    const parts = this.#parts;
+    // Read again for each portion: its holds may have changed. Nobody knows the holds of one that was altered.
+    const record = await parts.tenants.find(this.#tenant);
+    if (record === undefined || record.isAltered === true) return undefined;
+    const untilMs = await parts.untilMs();
+    const gathered = await gatherJudged(
+      record,
+      { firstIndex: from, endIndex: this.#endIndex },
+      untilMs,
+      parts,
+    );
+    // A notice bears the time of its commit, and a verifier compares that with the expiry.
+    if ((await parts.untilMs()) < untilMs) throw new Error('a clock was set back');
+    return { ...gathered, holdsAsOf: record.holdsAsOf };
   }
 }
 
