@@ -161,7 +161,7 @@ async function purgeSpan(
   signal.addEventListener('abort', stop);
   let notices = 0;
   let changes = 0;
-  const portions = new Portions(tenant, endIndex, parts);
+  const portions = new Portions(tenant, endIndex, signal, parts);
   try {
     for (let from = firstIndex; from < endIndex; ) {
       signal.throwIfAborted();
@@ -186,15 +186,23 @@ interface Portion extends Gathered {
   readonly holdsAsOf: string;
 }
 
+interface Ahead {
+  readonly from: number;
+  readonly portion: Promise<Portion | undefined>;
+  readonly giveUp: AbortController;
+}
+
 /** What may be removed, portion by portion. While one is removed, the next one is gathered: the one waits for the disk, the other judges. */
 class Portions {
   readonly #tenant: TenantId;
   readonly #endIndex: number;
   readonly #parts: PurgeParts;
-  #ahead: { readonly from: number; readonly portion: Promise<Portion | undefined> } | undefined;
+  readonly #signal: AbortSignal;
+  #ahead: Ahead | undefined;
 
-  constructor(tenant: TenantId, endIndex: number, parts: PurgeParts) {
+  constructor(tenant: TenantId, endIndex: number, signal: AbortSignal, parts: PurgeParts) {
     this.#tenant = tenant;
+    this.#signal = signal;
     this.#endIndex = endIndex;
     this.#parts = parts;
   }
@@ -204,37 +212,35 @@ class Portions {
     const ahead = this.#ahead;
     // One that was gathered under other holds is asked for once more, and gathered again.
     if (ahead !== undefined && ahead.from !== from) await this.end();
-    const portion = await (ahead?.from === from ? ahead.portion : this.#gather(from));
+    const portion = await (ahead?.from === from ? ahead.portion : this.#gather(from, this.#signal));
     this.#ahead = undefined;
     if (portion !== undefined && portion.nextIndex < this.#endIndex) this.#gatherAhead(portion.nextIndex);
     return portion;
   }
 
-  /** Waits for what nobody wants any more. */
+  /** Gives up what nobody wants any more. */
   async end(): Promise<void> {
+    this.#ahead?.giveUp.abort();
     await this.#ahead?.portion.catch(() => undefined);
     this.#ahead = undefined;
   }
 
   #gatherAhead(from: number): void {
-    const portion = this.#gather(from);
+    const giveUp = new AbortController();
+    const portion = this.#gather(from, AbortSignal.any([this.#signal, giveUp.signal]));
     // Thrown when it is asked for.
     portion.catch(() => undefined);
-    this.#ahead = { from, portion };
+    this.#ahead = { from, portion, giveUp };
   }
 
-  async #gather(from: number): Promise<Portion | undefined> {
+  async #gather(from: number, signal: AbortSignal): Promise<Portion | undefined> {
     const parts = this.#parts;
     // Read again for each portion: its holds may have changed. Nobody knows the holds of one that was altered.
     const record = await parts.tenants.find(this.#tenant);
     if (record === undefined || record.isAltered === true) return undefined;
     const untilMs = await parts.untilMs();
-    const gathered = await gatherJudged(
-      record,
-      { firstIndex: from, endIndex: this.#endIndex },
-      untilMs,
-      parts,
-    );
+    const rest = { firstIndex: from, endIndex: this.#endIndex };
+    const gathered = await gatherJudged(record, rest, untilMs, signal, parts);
     // A notice bears the time of its commit, and a verifier compares that with the expiry.
     if ((await parts.untilMs()) < untilMs) throw new Error('a clock was set back');
     return { ...gathered, holdsAsOf: record.holdsAsOf };
@@ -246,11 +252,16 @@ function gatherJudged(
   record: TenantRecord,
   span: IndexSpan,
   untilMs: number,
+  signal: AbortSignal,
   parts: PurgeParts,
 ): Promise<Gathered> {
   const { tenantId: tenant } = record;
   const { removal, log, judging, kept, clock } = parts;
-  const pause = pausesBy(clock);
+  const pauseByClock = pausesBy(clock);
+  const pause = () => {
+    signal.throwIfAborted();
+    return pauseByClock();
+  };
   const gathering: RemovableParts = {
     log,
     removal: { expired: async (...asked) => kept.without(tenant, await removal.expired(...asked)) },
