@@ -11,6 +11,7 @@ const COLUMNS: Columns<ApiKey> = {
   CLEARANCE: ({ clearance }) => clearance,
   CREATED: ({ createdAt }) => createdAt,
   EXPIRES: ({ expiresAt }) => expiresAt,
+  NETWORKS: ({ allowedNetworks }) => allowedNetworks?.join(' '),
   'LAST USED': ({ lastUsedAt }) => lastUsedAt,
   NAME: ({ name }) => name,
 };

@@ -52,6 +52,18 @@ export const isUuid = (text: string): boolean => UUID.test(text);
 /** An absolute URI. What it may lead to is another rule. */
 export const isUri = (text: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text) && URL.canParse(text);
 
+const IPV4 = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/;
+
+/** An IP address, or a network in CIDR form. */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const isFour = IPV4.test(address);
+  if (!isFour && !(/^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$/.test(address) && URL.canParse(`http://[${address}]/`)))
+    return false;
+  if (rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isFour ? 32 : 128));
+}
+
 const accepted = (): boolean => true;
 
 export const FORMATS = {
@@ -59,6 +71,7 @@ export const FORMATS = {
   duration: isDuration,
   uuid: isUuid,
   uri: isUri,
+  network: isNetwork,
   // The pattern beside it decides; the name tells generators that this is an identifier.
   ulid: accepted,
   password: accepted,
@@ -85,5 +98,6 @@ export const EXPECTED_OF_FORMAT: Readonly<Partial<Record<string, string>>> = {
   duration: 'an ISO 8601 duration, like P7Y or PT12H',
   uuid: 'a UUID, like 7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
   uri: 'an absolute URL, like https://example.com/hook',
+  network: 'an IP address or a network, like 203.0.113.7 or 10.0.0.0/8',
   ulid: "a ULID: 26 digits and capital letters of Crockford's base 32, like 01KE0000000000000000000042",
 } satisfies Partial<Record<keyof typeof FORMATS, string>>;

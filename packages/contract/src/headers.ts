@@ -31,6 +31,8 @@ export const ANSWER_HEADERS = {
   'X-API-Deprecated': '`true` when the version is deprecated.',
   'X-API-Deprecation-Date': 'Since when.',
   'X-API-Sunset-Date': 'When it will stop accepting writes.',
+  Deprecation: 'The date of `X-API-Deprecation-Date`, as RFC 9745 writes it.',
+  Sunset: 'The date of `X-API-Sunset-Date`, as RFC 8594 writes it.',
   'WWW-Authenticate': '`Bearer`, with a 401.',
 } as const;
 

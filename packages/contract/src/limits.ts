@@ -89,6 +89,7 @@ export const LIMIT_GROUPS = {
   Policies: {
     ruleIdLengthMax: [64, 'A `ruleId` that is sent back.'],
     rulesMax: [500, 'Rules in one policy.'],
+    keyNetworksMax: [100, 'Networks from which an API key may be used.'],
     policiesMax: [1000, 'Policies of a tenant, without those that are deleted.'],
     policyRecordsMax: [10_000, 'Policies of a tenant, with those that are deleted.'],
     policiesLengthMax: [2 * 1024 * 1024, 'The rules of all policies of a tenant, as JSON, in characters.'],

@@ -18,6 +18,7 @@ interface Listed {
   readonly clearance?: string;
   readonly createdAt: string;
   readonly expiresAt?: string;
+  readonly allowedNetworks?: readonly string[];
 }
 
 /** The command where it can work. */
@@ -110,6 +111,26 @@ describe('tallystick keys', { concurrency: 3 }, () => {
     );
   });
 
+  it('a key may belong to networks, and what is none is refused', async () => {
+    using place = await setUp();
+    await place.make(
+      '--tenant',
+      'acme',
+      '--role',
+      'Viewer',
+      '--network',
+      '10.0.0.0/8',
+      '--network',
+      '2001:db8::1',
+    );
+    const [{ allowedNetworks } = assert.fail()] = await place.list();
+    assert.deepEqual(allowedNetworks, ['10.0.0.0/8', '2001:db8::1']);
+    await assert.rejects(
+      place.make('--tenant', 'acme', '--role', 'Viewer', '--network', '10.0.0.0/33'),
+      /--network 10\.0\.0\.0\/33: must be an IP address or a network/,
+    );
+  });
+
   it('list shows the keys of one tenant or of all, in a table or as JSON', async () => {
     using place = await setUp();
     const first = await place.make('--tenant', 'acme', '--role', 'Viewer');
@@ -127,9 +148,9 @@ describe('tallystick keys', { concurrency: 3 }, () => {
     const lines = stdout.trimEnd().split('\n');
     assert.match(
       lines[0]!,
-      /^KEY ID +TENANT +STATUS +ROLES AND SCOPES +CLEARANCE +CREATED +EXPIRES +LAST USED +NAME$/,
+      /^KEY ID +TENANT +STATUS +ROLES AND SCOPES +CLEARANCE +CREATED +EXPIRES +NETWORKS +LAST USED +NAME$/,
     );
-    assert.match(lines[3]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +- +büro 2$`));
+    assert.match(lines[3]!, new RegExp(`^${second.keyId}  other +Active +Viewer +- +\\S+ +- +- +- +büro 2$`));
     assert.ok(!stdout.includes(first.key.slice(31, 63)));
   });
 

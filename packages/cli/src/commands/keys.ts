@@ -2,7 +2,7 @@
 // signing key is rotated by rotate-signing.ts.
 // A key that is made goes to standard output alone, so that scripts can take it; the rest goes to standard error.
 
-import { LIMITS, ULID_PATTERN } from '@tallystick/contract';
+import { EXPECTED_OF_FORMAT, isNetwork, LIMITS, ULID_PATTERN } from '@tallystick/contract';
 import type { ApiKeyRecord, MadeKey } from '@tallystick/server';
 import { Command } from 'commander';
 import {
@@ -24,6 +24,7 @@ import { rotateSigningCommand } from './rotate-signing.ts';
 interface CreateOptions extends ConfigFileOption, AccessOptions {
   readonly name: string;
   readonly expiresIn?: string;
+  readonly network: readonly string[];
 }
 
 interface ListOptions extends ConfigFileOption {
@@ -59,7 +60,13 @@ function createCommand(): Command {
     .requiredOption('--tenant <tenant>', "whose key it is; '*' for a platform key");
   addAccessOptions(command)
     .option('--name <name>', 'for people, in lists', 'command line')
-    .option('--expires-in <time>', 'how long it works, such as 90d (default: until it is revoked)');
+    .option('--expires-in <time>', 'how long it works, such as 90d (default: until it is revoked)')
+    .option(
+      '--network <network>',
+      'from where it may be used: an address, or a network such as 10.0.0.0/8; may be repeated (default: anywhere)',
+      networkIn,
+      [],
+    );
   return dataCommand<CreateOptions>(command, async (server, config, options) => {
     const allowed = allowedBy(options);
     const lifetimeSeconds =
@@ -69,6 +76,7 @@ function createCommand(): Command {
       tenantId: tenantOrAll(options.tenant),
       name: nameIn(options.name),
       lifetimeMs: lifetimeSeconds === undefined ? undefined : lifetimeSeconds * 1000,
+      allowedNetworks: options.network.length === 0 ? undefined : options.network,
     });
     const useless = uselessScopes(allowed);
     if (useless !== undefined) warn(useless);
@@ -111,6 +119,13 @@ function revokeCommand(): Command {
     await server.revokeKey(config, keyIdIn(keyId));
     process.stderr.write(`revoked ${keyIdIn(keyId)}\n`);
   });
+}
+
+function networkIn(text: string, others: readonly string[]): string[] {
+  if (!isNetwork(text)) throw new CannotRun(`--network ${text}: must be ${EXPECTED_OF_FORMAT['network']}`);
+  if (others.length >= LIMITS.keyNetworksMax)
+    throw new CannotRun(`--network may be given ${LIMITS.keyNetworksMax} times`);
+  return [...others, text];
 }
 
 function show({ key, record }: MadeKey): void {

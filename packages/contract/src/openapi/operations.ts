@@ -199,7 +199,13 @@ function contentOf(
   };
 }
 
-const VERSION_STATE = ['X-API-Deprecated', 'X-API-Deprecation-Date', 'X-API-Sunset-Date'] as const;
+const VERSION_STATE = [
+  'X-API-Deprecated',
+  'X-API-Deprecation-Date',
+  'X-API-Sunset-Date',
+  'Deprecation',
+  'Sunset',
+] as const;
 const RATES = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 function answerHeaders(

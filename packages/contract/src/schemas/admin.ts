@@ -100,6 +100,14 @@ export const TenantOrAll = Type.String({
   description: 'The tenant, or `*` for a platform key.',
 });
 
+const allowedNetworks = doc(
+  arrayOf(Type.String({ format: 'network', maxLength: 50 }), {
+    minItems: 1,
+    maxItems: LIMITS.keyNetworksMax,
+  }),
+  'From where it may be used: addresses, and networks such as `10.0.0.0/8`. From anywhere, when absent.',
+);
+
 export type KeyRequest = Static<typeof KeyRequest>;
 export const KeyRequest = strictObject(
   'KeyRequest',
@@ -115,6 +123,7 @@ export const KeyRequest = strictObject(
       doc(Classification, 'The highest classification seen unredacted; from the roles, when absent.'),
     ),
     expiresAt: optional(Instant),
+    allowedNetworks: optional(allowedNetworks),
   },
 );
 
@@ -129,6 +138,7 @@ const keyMembers = {
   createdAt: Instant,
   createdBy: CallerName,
   expiresAt: optional(Instant),
+  allowedNetworks: optional(allowedNetworks),
   rotatedFrom: optional(doc(KeyId, 'The key that it took the place of; absent if it replaced none.')),
   lastUsedAt: optional(
     doc(Instant, 'When it last authenticated a request, at most a minute behind; absent if it never has.'),

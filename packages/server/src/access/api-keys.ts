@@ -36,6 +36,8 @@ export interface ApiKeyRecord {
   /** A caller's name, or `system`. */
   readonly createdBy: string;
   readonly expiresAtMs: number | undefined;
+  /** Undefined: it may be used from anywhere. */
+  readonly allowedNetworks?: readonly string[] | undefined;
   readonly revokedAtMs: number | undefined;
   /** The key that this one replaced. */
   readonly replaces: KeyId | undefined;
@@ -92,7 +94,8 @@ export function keyStatus({ revokedAtMs, expiresAtMs }: ApiKeyRecord, nowMs: num
 
 /** As the interface shows it, without a secret. */
 export function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: number): ApiKey {
-  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, expiresAtMs, replaces } = record;
+  const { keyId, tenantId, name, clearance, createdAtMs, createdBy, replaces } = record;
+  const { expiresAtMs, allowedNetworks } = record;
   return {
     keyId,
     tenantId,
@@ -104,6 +107,7 @@ export function showKey(record: ApiKeyRecord, nowMs: number, lastUsedAtMs?: numb
     createdAt: instant(createdAtMs),
     createdBy,
     ...(expiresAtMs !== undefined && { expiresAt: instant(expiresAtMs) }),
+    ...(allowedNetworks !== undefined && { allowedNetworks: [...allowedNetworks] }),
     ...(replaces !== undefined && { rotatedFrom: replaces }),
     ...(lastUsedAtMs !== undefined && { lastUsedAt: instant(lastUsedAtMs) }),
   };

@@ -38,6 +38,13 @@ const [operatorKey, operator] = keyFor('01KE0000000000000000000001', { roles: ['
 const [otherKey, other] = keyFor('01KE0000000000000000000002', { roles: ['Admin'], tenantId: 'other' });
 const [platformKey, platform] = keyFor('01KE0000000000000000000003', { roles: ['Admin'], tenantId: '*' });
 const [revokedKey, revoked] = keyFor('01KE0000000000000000000004', { roles: ['Admin'], revokedAtMs: 1 });
+const [officeKey, office] = keyFor('01KE0000000000000000000007', {
+  roles: ['Admin'],
+  allowedNetworks: ['203.0.113.0/24', '2001:db8::/32', '198.51.100.7'],
+});
+const [endingKey, ending] = keyFor('01KE0000000000000000000008', {
+  expiresAtMs: clock.now() + 15 * 86_400_000,
+});
 const [secondKey, second] = keyFor('01KE0000000000000000000005', {
   replaces: operator.keyId,
   firstKeyId: operator.keyId,
@@ -54,6 +61,8 @@ const kept = new Map(
     [revokedKey, revoked] as const,
     [secondKey, second] as const,
     [thirdKey, third] as const,
+    [officeKey, office] as const,
+    [endingKey, ending] as const,
   ].map(([key, record]) => [Buffer.from(hashOfKey(key)).toString('hex'), record]),
 );
 
@@ -73,8 +82,10 @@ const tokens: Record<string, Caller> = {
 };
 
 const used: string[] = [];
+const warnings: unknown[] = [];
 const authenticate = createAuthenticate({
   clock,
+  telemetry: { warn: (message, facts) => void warnings.push([message, facts]) },
   uses: { used: ({ keyId }, nowMs) => void used.push(`${keyId} at ${nowMs}`) },
   keys: {
     findByHash: (hash) => Promise.resolve(kept.get(Buffer.from(hash).toString('hex'))),
@@ -93,7 +104,9 @@ async function verdictOn(credentials: Partial<Credentials>): Promise<string> {
     return (await authenticate({ authorization: undefined, apiKey: undefined, ...credentials })).name;
   } catch (error) {
     if (!(error instanceof AuditError)) throw error;
-    for (const secret of Object.values(credentials).filter((value) => value !== undefined))
+    for (const secret of [credentials.apiKey, credentials.authorization].filter(
+      (value) => value !== undefined,
+    ))
       assert.ok(secret.length < 20 || !error.message.includes(secret), error.message);
     return error.code;
   }
@@ -201,4 +214,38 @@ test('a token is known by issuer and subject, not by its other claims or a key b
     assert.equal((await authenticate({ authorization, apiKey })).identity, 'token:tallystick#ana');
   assert.equal(callerOfToken({ ...tokenFacts, roles: ['Admin'] }).identity, 'token:tallystick#ana');
   assert.notEqual(callerOfToken({ ...tokenFacts, issuer: 'other' }).identity, 'token:tallystick#ana');
+});
+
+test('a key that belongs to some networks works from these alone, and not where nobody knows from where', async () => {
+  const table: [(() => string) | undefined, string][] = [
+    [() => '203.0.113.200', office.keyId],
+    [() => '::ffff:203.0.113.1', office.keyId],
+    [() => '2001:db8:1::1', office.keyId],
+    [() => '198.51.100.7', office.keyId],
+    [() => '198.51.100.8', 'FORBIDDEN'],
+    [() => '2001:db9::1', 'FORBIDDEN'],
+    [() => 'unknown', 'FORBIDDEN'],
+    [undefined, 'FORBIDDEN'],
+  ];
+  for (const [address, expected] of table) {
+    const verdict = await verdictOn({ apiKey: officeKey, ...(address && { address }) });
+    assert.equal(verdict.replace('key:', ''), expected, address?.());
+  }
+  assert.equal(await verdictOn({ apiKey: operatorKey }), `key:${operator.keyId}`);
+});
+
+test('a key that is used and soon ends is warned of, once a day', async () => {
+  const use = async () => {
+    warnings.length = 0;
+    await verdictOn({ apiKey: endingKey });
+    return warnings.length;
+  };
+  assert.equal(await use(), 0);
+  await clock.advance(1.5 * 86_400_000);
+  assert.deepEqual([await use(), await use()], [1, 0]);
+  await clock.advance(86_400_000);
+  assert.equal(await use(), 1);
+  const [[message, facts]] = warnings as [[string, { keyId: string }]];
+  assert.match(message, /ends soon/);
+  assert.equal(facts.keyId, ending.keyId);
 });

@@ -3,9 +3,12 @@
 // neither form. Neither messages nor diagnostics ever hold a credential.
 
 import { AuditError } from '@tallystick/contract';
+import { withinNetworks } from '../runtime/networks.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Telemetry } from '../telemetry.ts';
 import { type ApiKeyRecord, type ApiKeys, hashOfKey, KEY_PREFIX, verifyKey } from './api-keys.ts';
 import { type Caller, callerOfBoth, callerOfKey } from './caller.ts';
+import { createExpiryWarnings } from './expiring-keys.ts';
 import type { KeyUses } from './key-uses.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -15,6 +18,8 @@ export interface Credentials {
   readonly authorization: string | undefined;
   /** The value of `X-API-Key`. */
   readonly apiKey: string | undefined;
+  /** Where the request comes from. Undefined: nobody knows. */
+  readonly address?: () => string;
 }
 
 /**
@@ -28,6 +33,7 @@ export interface CredentialParts {
   readonly uses: Pick<KeyUses, 'used'>;
   readonly tokens: Tokens;
   readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'warn'>;
 }
 
 /** The characters of a bearer token (RFC 6750); the name of the scheme is read without regard to case. */
@@ -35,7 +41,8 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 const HASHES_MAX = 10_000;
 const API_KEY = /^[\x21-\x7e]{1,200}$/;
 
-export function createAuthenticate({ keys, uses, tokens, clock }: CredentialParts): Authenticate {
+export function createAuthenticate({ keys, uses, tokens, clock, telemetry }: CredentialParts): Authenticate {
+  const warnOfExpiry = createExpiryWarnings(telemetry);
   // A store hands out the same record until something changes, so its caller is made once.
   const callers = new WeakMap<ApiKeyRecord, Caller>();
 
@@ -48,12 +55,26 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
     return caller;
   };
 
-  const byKey = async (apiKey: string): Promise<Caller> => {
+  // Each record's networks are read once.
+  const networks = new WeakMap<ApiKeyRecord, (address: string) => boolean>();
+  const checkNetwork = (record: ApiKeyRecord, address: Credentials['address']): void => {
+    const { allowedNetworks, keyId } = record;
+    if (allowedNetworks === undefined) return;
+    const isWithin = networks.get(record) ?? withinNetworks(allowedNetworks);
+    networks.set(record, isWithin);
+    const from = address?.() ?? 'an unknown address';
+    if (!isWithin(from))
+      throw new AuditError('FORBIDDEN', `The API key ${keyId} may not be used from ${from}.`);
+  };
+
+  const byKey = async (apiKey: string, address: Credentials['address']): Promise<Caller> => {
     if (!API_KEY.test(apiKey)) throw unauthenticated('X-API-Key must hold one API key, and be sent once.');
     const hash = hashes.get(apiKey) ?? hashOfKey(apiKey);
     const nowMs = clock.now();
     const record = await verifyKey(apiKey, keys, nowMs, hash);
+    checkNetwork(record, address);
     uses.used(record, nowMs);
+    warnOfExpiry(record, nowMs);
     if (hashes.size >= HASHES_MAX) hashes.clear();
     hashes.set(apiKey, hash);
     return callers.get(record) ?? makeCaller(record);
@@ -67,19 +88,23 @@ export function createAuthenticate({ keys, uses, tokens, clock }: CredentialPart
     return tokens.verify(token);
   };
 
-  const byBoth = async (authorization: string, apiKey: string): Promise<Caller> => {
-    const key = await byKey(apiKey);
+  const byBoth = async (
+    authorization: string,
+    apiKey: string,
+    address: Credentials['address'],
+  ): Promise<Caller> => {
+    const key = await byKey(apiKey, address);
     const caller = callerOfBoth(await byToken(authorization), key);
     if (caller === undefined) throw unauthenticated('The token and the API key are not for the same tenant.');
     return caller;
   };
 
-  return ({ authorization, apiKey }) => {
+  return ({ authorization, apiKey, address }) => {
     if (authorization !== undefined) {
-      return apiKey === undefined ? byToken(authorization) : byBoth(authorization, apiKey);
+      return apiKey === undefined ? byToken(authorization) : byBoth(authorization, apiKey, address);
     }
     if (apiKey === undefined) throw unauthenticated('There is no credential.');
-    return byKey(apiKey);
+    return byKey(apiKey, address);
   };
 }
 

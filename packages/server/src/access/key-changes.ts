@@ -18,7 +18,7 @@ export type KeySettings = Pick<
   ApiKeyRecord,
   'tenantId' | 'name' | 'roles' | 'scopes' | 'clearance' | 'expiresAtMs'
 > &
-  Partial<Pick<ApiKeyRecord, 'uniqueName' | 'replaces' | 'firstKeyId'>>;
+  Partial<Pick<ApiKeyRecord, 'allowedNetworks' | 'uniqueName' | 'replaces' | 'firstKeyId'>>;
 
 /** Who changes keys, and in which request. */
 export interface KeyChangeCause {
@@ -70,9 +70,9 @@ export function createKeyChanges(parts: KeyChangeParts): KeyChanges {
   const { keys, clock, random, nextId } = parts;
 
   const make = (request: KeySettings, { by }: KeyChangeCause, given?: string): MadeKey => {
-    const { tenantId, name, roles, scopes, clearance, expiresAtMs, uniqueName, replaces, firstKeyId } =
-      request;
-    const granted = { tenantId, name, roles, scopes, clearance, expiresAtMs };
+    const { tenantId, name, roles, scopes, clearance, expiresAtMs, allowedNetworks } = request;
+    const { uniqueName, replaces, firstKeyId } = request;
+    const granted = { tenantId, name, roles, scopes, clearance, expiresAtMs, allowedNetworks };
     const facts = { ...granted, uniqueName, replaces, firstKeyId };
     const keyId = nextId();
     const key = given ?? makeKey(keyId, random);

@@ -67,6 +67,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
       scopes: [...new Set(key.scopes)],
       clearance: key.clearance,
       expiresAtMs: key.expiresAt === undefined ? undefined : Date.parse(key.expiresAt),
+      allowedNetworks: key.allowedNetworks,
     };
     checkGrants(call, request);
     const made = (await changes.create(request, causeOf(call)))!;

@@ -48,6 +48,7 @@ interface KeyContent {
   readonly createdAtMs: number;
   readonly createdBy: string;
   readonly expiresAtMs?: number;
+  readonly allowedNetworks?: readonly string[];
   readonly revokedAtMs?: number;
   readonly replaces?: KeyId;
   readonly firstKeyId?: KeyId;
@@ -71,6 +72,7 @@ function keyIn({ owner, id, version, body, lookup }: StoredRecord): ApiKeyRecord
     createdAtMs: content.createdAtMs,
     createdBy: content.createdBy,
     expiresAtMs: content.expiresAtMs,
+    allowedNetworks: content.allowedNetworks,
     revokedAtMs: content.revokedAtMs,
     replaces: content.replaces,
     firstKeyId: content.firstKeyId,

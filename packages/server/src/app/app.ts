@@ -33,7 +33,8 @@ import { createListener } from '../protocols/http/listener.ts';
 import type { BodyParts } from '../protocols/rest/body.ts';
 import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
 import { createDocsMounts } from '../protocols/docs/mount.ts';
-import { createPartitionOf } from '../protocols/http/sender-partition.ts';
+import { createCors } from '../protocols/http/cors.ts';
+import { createSenders } from '../protocols/http/senders.ts';
 import { createRateOperations } from '../rates/rate-operations.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
@@ -156,7 +157,7 @@ function gatewayOn(
   overrides: Overrides,
 ): Gateway {
   const operations = { ...bound, ...overrides.operations };
-  const { config, clock, meter, validate } = surroundings;
+  const { config, clock, meter, validate, telemetry } = surroundings;
   const tokens = createTokens(issuersOf(surroundings), clock);
   return {
     clock,
@@ -164,7 +165,8 @@ function gatewayOn(
     meter,
     versionStates: config.apiVersions,
     authenticate:
-      overrides.authenticate ?? createAuthenticate({ keys: access.keys, uses: keyUses, tokens, clock }),
+      overrides.authenticate ??
+      createAuthenticate({ keys: access.keys, uses: keyUses, tokens, clock, telemetry }),
     tenancy,
     rates,
     answerOnce: createAnswerOnce(
@@ -194,6 +196,7 @@ function listenerOn(
   { largeBodies, mounts }: Overrides & Required<Pick<Overrides, 'largeBodies'>>,
 ): HttpServer {
   const { config, clock, telemetry } = surroundings;
+  const { server, environment } = config;
   const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
   const bodies: BodyParts = {
@@ -213,9 +216,8 @@ function listenerOn(
     mounts: [rest, ...docs, ...(mounts?.(gateway) ?? [])],
     ids: surroundings,
     clock,
-    partitionOf: createPartitionOf(
-      config.server.trustedProxies ?? (config.environment === 'Production' ? undefined : 'Everyone'),
-    ),
+    senders: createSenders(server.trustedProxies ?? (environment === 'Production' ? undefined : 'Everyone')),
+    cors: createCors(server.corsOrigins),
     telemetry,
     tls,
     isDraining: () => gateway.lifecycle.phase === 'Draining',

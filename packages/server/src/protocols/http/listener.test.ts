@@ -43,7 +43,7 @@ function toyMount(gateway: Gateway): Mount {
           placeOf: () => 'Message',
         };
       };
-      const facts = callFacts(request.headers);
+      const facts = callFacts(exchange);
       const addressed = { addressedTenant: undefined, path };
       const sender = ratedSender(exchange, gateway.clock);
       const arrival = {

@@ -11,12 +11,13 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import { ByteStream } from './byte-stream.ts';
 import { type Coding, encode } from './coding.ts';
+import type { Cors } from './cors.ts';
 import { closeUnlessComplete, closeUnlessRead } from './connections.ts';
 import { checkFraming, isFramed } from './framing.ts';
 import { createHttpServer, type HttpServer } from './http-server.ts';
 import { type AnswerHeaders, type Exchange, type Mount, mountsByPath, type Reply } from './mount.ts';
 import { header } from './request-headers.ts';
-import type { PartitionOf } from './sender-partition.ts';
+import type { Senders } from './senders.ts';
 import { splitTarget } from './target.ts';
 import { createWriter, rawAnswer } from './write.ts';
 
@@ -24,7 +25,9 @@ export interface ListenerOptions {
   readonly mounts: readonly Mount[];
   readonly ids: CorrelationSource;
   readonly clock: Clock;
-  readonly partitionOf: PartitionOf;
+  readonly senders: Senders;
+  /** Undefined: no other origin may ask. */
+  readonly cors: Cors | undefined;
   readonly telemetry: Telemetry;
   readonly tls: TlsFiles | undefined;
   /** True while the service stops: each connection is closed after its reply. */
@@ -48,7 +51,7 @@ export function createListener(options: ListenerOptions): HttpServer {
     const startedNs = clock.monotonicNs();
     const exchange = begin(request, options);
     const { mount, write } = mountAt(exchange.path);
-    const answer = await answerTo(exchange, mount, telemetry);
+    const answer = options.cors?.preflight(request) ?? (await answerTo(exchange, mount, telemetry));
     const body = answer.coding === undefined ? answer.body : await encoded(answer, answer.coding);
     noteRequest(exchange, answer.status, startedNs, options);
     write(response, answer, body, {
@@ -79,13 +82,20 @@ export function createListener(options: ListenerOptions): HttpServer {
   return createHttpServer(serveOrCut, { tls, refuseRaw, clock });
 }
 
-function begin(request: IncomingMessage, { ids, partitionOf }: ListenerOptions): Exchange {
+function begin(request: IncomingMessage, { ids, senders, cors }: ListenerOptions): Exchange {
   const { headers, url = '/' } = request;
   const { path, queryText } = splitTarget(url);
   const correlationId = header(headers, 'x-correlation-id');
   const correlation = new RequestCorrelation(correlationId, header(headers, 'traceparent'), ids);
-  const partition = () => partitionOf(request);
-  return { request, correlation, partition, path, queryText, addedHeaders: NO_HEADERS };
+  return {
+    request,
+    correlation,
+    partition: () => senders.partitionOf(request),
+    address: () => senders.addressOf(request),
+    path,
+    queryText,
+    addedHeaders: cors?.headersFor(request) ?? NO_HEADERS,
+  };
 }
 
 /** Never fails: what goes wrong becomes the answer. */

@@ -15,8 +15,10 @@ export type AnswerHeaders = Readonly<Record<string, string>>;
 export interface Exchange extends Target {
   readonly request: IncomingMessage;
   readonly correlation: RequestCorrelation;
-  /** By which requests are counted: whom its sender counts as. */
+  /** Whom its sender counts as, where requests are counted. */
   readonly partition: () => string;
+  /** Where it comes from. */
+  readonly address: () => string;
   /** Headers that the mount adds to the reply, also to a refusal. */
   addedHeaders: AnswerHeaders;
 }

@@ -2,6 +2,7 @@
 // read from them.
 
 import type { Arrival } from '../../gateway/pipeline.ts';
+import type { Exchange } from './mount.ts';
 
 export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -12,9 +13,16 @@ export function header(headers: HeaderValues, name: string): string | undefined 
 
 export type CallFacts = Pick<Arrival, 'credentials' | 'tenant' | 'idempotencyKey'>;
 
-export function callFacts(headers: HeaderValues): CallFacts {
+export function callFacts({
+  request: { headers },
+  address,
+}: Pick<Exchange, 'request' | 'address'>): CallFacts {
   return {
-    credentials: { authorization: header(headers, 'authorization'), apiKey: header(headers, 'x-api-key') },
+    credentials: {
+      authorization: header(headers, 'authorization'),
+      apiKey: header(headers, 'x-api-key'),
+      address,
+    },
     tenant: header(headers, 'x-tenant-id'),
     idempotencyKey: header(headers, 'idempotency-key'),
   };

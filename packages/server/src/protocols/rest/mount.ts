@@ -51,13 +51,16 @@ async function routed(
   const version = route.atRoot
     ? undefined
     : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);
-  exchange.addedHeaders = versionHeaders(version, gateway.versionStates);
+  exchange.addedHeaders = {
+    ...exchange.addedHeaders,
+    ...versionHeaders(version, gateway.versionStates),
+  };
   const binding = route.bindings.get(version ?? FIRST_VERSION);
   if (binding === undefined) throw notFound(method, path);
 
   const input: Record<string, unknown> = {};
   const arrival: Arrival = {
-    ...callFacts(headers),
+    ...callFacts(exchange),
     operation: binding.operation,
     isLinked: query.has(LINK_PARAMETER),
     version,

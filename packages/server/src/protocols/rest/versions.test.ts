@@ -111,6 +111,8 @@ test('a deprecated version says so, with its dates as they were set', () => {
     'X-API-Deprecated': 'true',
     'X-API-Deprecation-Date': '2027-01-01',
     'X-API-Sunset-Date': '2027-06-30',
+    Deprecation: '@1798761600',
+    Sunset: 'Wed, 30 Jun 2027 00:00:00 GMT',
   });
   const bare = { ...states('Active'), v2: { ...states('Active').v2, state: 'Sunset' as const } };
   assert.deepEqual(versionHeaders('v2', bare), { 'X-API-Deprecated': 'true' });

@@ -74,7 +74,18 @@ export function versionHeaders(
   const { deprecationDate, sunsetDate } = states[version];
   return {
     'X-API-Deprecated': 'true',
+    ...standardHeaders(deprecationDate, sunsetDate),
     ...(deprecationDate === undefined ? {} : { 'X-API-Deprecation-Date': deprecationDate }),
     ...(sunsetDate === undefined ? {} : { 'X-API-Sunset-Date': sunsetDate }),
+  };
+}
+
+/** The same as RFC 9745 and RFC 8594 say it, for tools that know these. */
+function standardHeaders(deprecationDate: string | undefined, sunsetDate: string | undefined) {
+  return {
+    ...(deprecationDate === undefined
+      ? {}
+      : { Deprecation: `@${Math.floor(Date.parse(deprecationDate) / 1000)}` }),
+    ...(sunsetDate === undefined ? {} : { Sunset: new Date(sunsetDate).toUTCString() }),
   };
 }
