@@ -1,10 +1,14 @@
-// The two logs that the vectors are made from: one untouched, one of which something was deleted.
+// What vectors are made from: two logs, one untouched, one of which something was deleted; and the signature of a manifest.
 
 import {
   closeUnits,
   decodeEntry,
+  formatManifest,
   KINDS,
+  manifestText,
   showRoots,
+  signatureLine,
+  type Signer,
   subtreeHashes,
   tagOf,
   toBase64,
@@ -58,4 +62,13 @@ export function linesWithDeletions(log: SampleLog, from = 0, to = log.size) {
 
 export function text(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
+}
+
+/** The manifest of an export, with its signature. */
+export async function signedManifest(
+  manifest: Readonly<Record<string, unknown>>,
+  { name, keyId, sign }: Signer,
+): Promise<string> {
+  const signature = await sign(manifestText(manifest));
+  return formatManifest(manifest, [signatureLine({ name, keyId, signature }).trimEnd()]);
 }

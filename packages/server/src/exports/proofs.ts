@@ -4,10 +4,11 @@
 import { createHash } from 'node:crypto';
 import {
   BundleWriter,
-  canonicalJson,
   type BundleHeader,
+  formatManifest,
   MANIFEST_FORMAT,
   MANIFEST_NAME,
+  manifestText,
   PAGE_NAME,
   proveRangeBefore,
   ResumableSha256,
@@ -128,11 +129,10 @@ export async function addManifest(
     range: { firstIndex: under.firstIndex, from, to, complete: isComplete },
     checkpoint: { size: Number(size), root },
   };
-  const signatures = signing
-    .signManifest(`${canonicalJson(manifest)}\n`, under.origin)
-    .map((line) => line.trimEnd());
+  const lines = signing.signManifest(manifestText(manifest), under.origin);
+  const signatures = lines.map((line) => line.trimEnd());
   await file.beginEntry(MANIFEST_NAME);
-  await file.addText(Buffer.from(`${canonicalJson({ ...manifest, signatures })}\n`));
+  await file.addText(Buffer.from(formatManifest(manifest, signatures)));
   await file.endEntry();
 }
 
