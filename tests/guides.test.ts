@@ -33,6 +33,17 @@ it('docs/guides/search.md does what it says', async () => {
   assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
 });
 
+it('docs/guides/received-export.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const guide = 'docs/guides/received-export.md';
+  const blocks = shellBlocks(guide);
+  const answers = service.run(blocks);
+  const shown = shownAnswers(guide);
+  assert.equal(shown.size, 2, 'a verdict of either kind');
+  for (const [i, { text }] of shown)
+    assert.match(answers[i]!.trimStart(), new RegExp(`^${shownText(text).source}$`), blocks[i]);
+});
+
 for (const guide of ['docs/guides/policies.md', 'docs/guides/legal-hold.md'])
   it(`${guide} does what it says`, async () => {
     await using service = await startByCommand('npm start --silent');

@@ -1,7 +1,7 @@
 // tallystick verify with the archive of an export: as a service has made it, and as somebody has changed it.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { unzipped } from '../../../server/src/testing/unzipped.ts';
@@ -222,6 +222,25 @@ describe('tallystick verify, with an export', () => {
     const bare = changedArchive(archives.get('JSON')!, (texts) => texts.delete('verify.html'));
     const { code, said } = await verify(bare);
     assert.equal(code, 0, JSON.stringify(said));
+  });
+
+  it('verifies the folder into which an archive was unpacked, and finds what was changed there', async () => {
+    const folder = join(place.folder, 'unpacked');
+    mkdirSync(folder);
+    for (const [name, text] of unzipped(archives.get('CSV')!)) writeFileSync(join(folder, name), text);
+    // A file manager leaves this.
+    writeFileSync(join(folder, '.DS_Store'), '');
+    const { code, stdout } = await place.run(['verify', folder, '--key', key]);
+    assert.deepEqual([code, /^verified {2}.*unpacked\n/.test(stdout)], [0, true], stdout);
+    const verdictOf = async () => {
+      const run = await place.run(['verify', folder, '--key', key, '--json']);
+      return [run.code, (JSON.parse(run.stdout) as { reason: string }).reason];
+    };
+    const data = readFileSync(join(folder, 'events.csv'), 'utf8');
+    writeFileSync(join(folder, 'events.csv'), data.replace('INV-3', 'INV-9'));
+    assert.deepEqual(await verdictOf(), [1, 'ROW_MISMATCH']);
+    rmSync(join(folder, 'events.csv'));
+    assert.deepEqual(await verdictOf(), [1, 'MALFORMED']);
   });
 
   it('writes the same page that is in the archive', async () => {

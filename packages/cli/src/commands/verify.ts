@@ -13,7 +13,7 @@ import {
 } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { CannotRun } from '../cannot-run.ts';
-import { isArchive, verifyArchive } from '../verify/verify-archive.ts';
+import { isArchive, isUnpacked, verifyArchive } from '../verify/verify-archive.ts';
 import { complain } from '../output/complain.ts';
 import { configFileOption } from '../data-command.ts';
 import { type EvidenceInput, openEvidence, shownInput } from '../verify/evidence-input.ts';
@@ -57,7 +57,7 @@ export function verifyCommand(): Command {
     )
     .argument(
       '<file>',
-      'a bundle, a proof as JSON or as text, the Zip of an export with proofs, - for one of the first two on standard input, the address of a log, a data directory, or postgres://…',
+      'a bundle, a proof as JSON or as text, the Zip of an export with proofs or the folder with its files, - for one of the first two on standard input, the address of a log, a data directory, or postgres://…',
     )
     .option(
       '--key <vkey>',
@@ -128,14 +128,14 @@ async function run(file: string, options: Options): Promise<number> {
     const policy = await policyIn(options.policy);
     if (!isDatabase(file)) requireNoAddress(file);
     requireNoLogOptions(options);
-    if (isDatabase(file) || isDirectory(file)) {
+    if (isDatabase(file) || (isDirectory(file) && !isUnpacked(file))) {
       if (policy !== undefined) throw new CannotRun('--policy is not for a data directory or a database');
       const { isVerified, report } = await verifyStore(file, options);
       show(report);
       return isVerified ? VERIFY_EXIT.verified : VERIFY_EXIT.notVerified;
     }
     refuseStoreOptions(options);
-    if (isArchive(file)) {
+    if (isUnpacked(file) || isArchive(file)) {
       show(await verifyArchive(file, { trust: await trustOf(options, policy), policy }));
       return VERIFY_EXIT.verified;
     }

@@ -1,8 +1,18 @@
-// `tallystick verify` with the archive of an export: data, bundle and manifest, each against the others.
+// `tallystick verify` with the archive of an export, or with the folder into which somebody has unpacked it: data, bundle and manifest,
+// each against the others.
 
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { type Trust, verifyExport, type WitnessPolicy, ZipArchive } from '@tallystick/evidence';
+import { closeSync, createReadStream, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  EvidenceError,
+  type ExportArchive,
+  MANIFEST_NAME,
+  type Trust,
+  verifyExport,
+  type WitnessPolicy,
+  ZipArchive,
+} from '@tallystick/evidence';
 import { startProgress } from '../output/progress.ts';
 import { ArchiveFile } from './archive-file.ts';
 import { ZIP_BEGIN } from './evidence-input.ts';
@@ -22,12 +32,16 @@ export function isArchive(file: string): boolean {
   }
 }
 
+/** A folder with the files of an export: no data directory has a manifest. */
+export function isUnpacked(folder: string): boolean {
+  return existsSync(join(folder, MANIFEST_NAME));
+}
+
 export async function verifyArchive(
   file: string,
   { trust, policy }: { readonly trust: Trust; readonly policy: WitnessPolicy | undefined },
 ): Promise<Report> {
-  await using opened = await ArchiveFile.open(file);
-  const archive = await ZipArchive.open(opened);
+  await using archive = isUnpacked(file) ? unpacked(file) : await packed(file);
   using progress = startProgress(`verifying ${file}`, 'bytes');
   const entry = async function* (name: string) {
     for await (const chunk of archive.entry(name)) {
@@ -39,4 +53,37 @@ export async function verifyArchive(
   const verdict = await verifyExport({ names: archive.names, entry }, trust, hashing);
   requireQuorum(verdict.checkpoint.cosignedBy, policy);
   return reportExport(file, verdict);
+}
+
+type Opened = ExportArchive & AsyncDisposable;
+
+async function packed(path: string): Promise<Opened> {
+  const file = await ArchiveFile.open(path);
+  try {
+    const archive = await ZipArchive.open(file);
+    return {
+      names: archive.names,
+      entry: (name) => archive.entry(name),
+      [Symbol.asyncDispose]: () => file[Symbol.asyncDispose](),
+    };
+  } catch (error) {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+const CHUNK_BYTES = 262_144;
+
+/** Without hidden files, which file managers leave in each folder that somebody opens. */
+function unpacked(folder: string): Opened {
+  const names = readdirSync(folder).filter((name) => !name.startsWith('.'));
+  return {
+    names,
+    entry(name) {
+      if (!names.includes(name))
+        throw new EvidenceError('MALFORMED', `${folder} has no ${name.slice(0, 80)}`);
+      return createReadStream(join(folder, name), { highWaterMark: CHUNK_BYTES });
+    },
+    async [Symbol.asyncDispose]() {},
+  };
 }
