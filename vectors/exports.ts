@@ -6,6 +6,8 @@ import type { AuditEvent, ExportFormat } from '@tallystick/contract';
 import {
   canonicalJson,
   closeUnits,
+  columnName,
+  type ContentPath,
   decodeEntry,
   type EntryLine,
   epochGenesisHash,
@@ -23,7 +25,7 @@ import {
   withholdContent,
 } from '@tallystick/evidence';
 import { sampleEvent, SampleLog, VECTOR_EVENT } from '../packages/evidence/src/testing/sample-log.ts';
-import { FORMATS } from '../packages/server/src/exports/formats/format.ts';
+import { formatOf } from '../packages/server/src/exports/formats/format.ts';
 import { addSinsOfExports } from './sins/against-exports.ts';
 import { signedManifest, text } from './samples.ts';
 
@@ -34,6 +36,12 @@ const EXPORT_ID = '01KE0000000000000000000009';
 const STREAM_ID = '01KE0000000000000000000008';
 const PAGE = '<!doctype html>\n<title>In the place of the page that an export has</title>\n';
 const NOTE = '/payload/note';
+const CONTENT_COLUMNS: readonly ContentPath[] = [
+  ['payload', 'amount'],
+  ['payload', 'lines', 0, 'qty'],
+  ['payload', 'a.b/c~d'],
+  ['context', 'ipAddress'],
+];
 
 /** What every format has to write so that it comes back. */
 const HOSTILE = `'=SUM(A1)\r\n"quoted", <&>]]> \u0001\u001f 😀`;
@@ -46,6 +54,7 @@ export async function makeExports(): Promise<Map<string, string>> {
     ['criteria-csv', await matching(log, 'CSV')],
     ['criteria-ndjson', await matching(log, 'NDJSON')],
     ['criteria-xml', await matching(log, 'XML')],
+    ['content-columns-csv', await matching(log, 'CSV', undefined, CONTENT_COLUMNS)],
     ['sorted-csv', await matching(log, 'CSV', [{ field: 'timestamp', order: 'desc' }])],
     ['nothing', await nothing(log)],
     ['after-restore', await afterRestore(log)],
@@ -71,7 +80,7 @@ interface Exported {
 
 /** Events whole, withheld in every way, and one of which a value was deleted under the notice behind them. */
 function exportedLog(log: SampleLog): Exported {
-  const events = [0, 1, 2, 3, 4, 5].map((n) => ({
+  const events: Record<string, unknown>[] = [0, 1, 2, 3, 4, 5].map((n) => ({
     ...sampleEvent(n),
     timestamp: `2026-01-02T03:04:0${n}.678Z`,
   }));
@@ -169,7 +178,12 @@ async function everything({ log, rows, lines }: Exported): Promise<ExportFiles> 
   });
 }
 
-async function matching(exported: Exported, format: ExportFormat, sort?: object[]): Promise<ExportFiles> {
+async function matching(
+  exported: Exported,
+  format: ExportFormat,
+  sort?: object[],
+  contentColumns?: readonly ContentPath[],
+): Promise<ExportFiles> {
   const { log, rows } = exported;
   const criteria = { filters: { actions: ['Create.*', 'Delete.*'] }, ...(sort && { sort }) };
   const places = [0, 1, 3, 4];
@@ -185,6 +199,7 @@ async function matching(exported: Exported, format: ExportFormat, sort?: object[
     rows: sort === undefined ? found : found.toReversed(),
     bundle: text(await log.bundle({ complete: false, filter: criteria, lines })),
     range: { firstIndex: 0, from: 0, to: log.size, complete: false },
+    ...(contentColumns && { contentColumns }),
   });
 }
 
@@ -243,11 +258,12 @@ interface Parts {
   readonly range: object;
   readonly withheld?: object;
   readonly page?: string;
+  readonly contentColumns?: readonly ContentPath[];
 }
 
 async function filesOf(parts: Parts): Promise<ExportFiles> {
-  const { log, criteria, format, rows, bundle, range, withheld, page } = parts;
-  const { begin, between, end, write, extension, columns } = FORMATS[format];
+  const { log, criteria, format, rows, bundle, range, withheld, page, contentColumns = [] } = parts;
+  const { begin, between, end, write, extension, columns } = formatOf(format, contentColumns);
   const data = begin + rows.map(write).join(between) + end;
   const files = new Map([
     [`events.${extension}`, data],
@@ -265,6 +281,9 @@ async function filesOf(parts: Parts): Promise<ExportFiles> {
     criteria,
     dataFormat: format,
     ...(columns !== undefined && { columns }),
+    ...(contentColumns.length > 0 && {
+      contentColumns: Object.fromEntries(contentColumns.map((path) => [columnName(path), path])),
+    }),
     counts: { exported: rows.length, proven, ...(withheld !== undefined && { withheld }) },
     entries: [...files].map(([name, content]) => ({
       name,

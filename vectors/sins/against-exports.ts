@@ -53,6 +53,12 @@ function addChangedRows(sins: SinsOfExports, valid: ReadonlyMap<string, ExportFi
   csv('columns-swapped', (data) =>
     altered(data, 'actor.userId,actor.userName', 'actor.userName,actor.userId'),
   );
+  put('content-column-changed', 'content-columns-csv', 'events.csv', (data) =>
+    altered(data, ',4.5,3,', ',4.6,3,'),
+  );
+  put('content-column-renamed', 'content-columns-csv', 'events.csv', (data) =>
+    altered(data, 'payload.amount', 'payload.total'),
+  );
   const ndjson = (sin: string, change: (text: string) => string): void =>
     put(sin, 'criteria-ndjson', 'events.ndjson', change);
   ndjson('payload-changed', (data) => altered(data, '"amount":4.5', '"amount":4.6'));
@@ -84,9 +90,6 @@ function addChangedRows(sins: SinsOfExports, valid: ReadonlyMap<string, ExportFi
   put('row-of-a-withheld-event', 'everything', 'events.json', (data) =>
     altered(data, /(\n\{[^\n]*"sequence":5,[^\n]*)/, '$1$1'),
   );
-  put('content-of-a-withheld-event-shown', 'everything', 'events.json', (data) =>
-    altered(data, '"context":{},"payload":{}', '"context":{},"payload":{"amount":3}'),
-  );
 }
 
 function addChangedFiles(sins: SinsOfExports, valid: ReadonlyMap<string, ExportFiles>): void {
@@ -98,6 +101,13 @@ function addChangedFiles(sins: SinsOfExports, valid: ReadonlyMap<string, ExportF
   sins.set(
     'checksum-mismatch/another-page',
     edited(whole, 'verify.html', (page) => altered(page, 'In the place', 'Verified')),
+  );
+  // Its line has a root alone in the place of both, and the row says itself that something is withheld.
+  sins.set(
+    'checksum-mismatch/content-of-a-withheld-event-shown',
+    edited(whole, 'events.json', (data) =>
+      altered(data, '"context":{},"payload":{}', '"context":{},"payload":{"amount":3}'),
+    ),
   );
   const other = valid.get('criteria-xml')!.get(MANIFEST_NAME)!;
   const data = some.get('events.csv')!;
@@ -141,6 +151,9 @@ async function addChangedManifests(sins: SinsOfExports, files: ExportFiles, sign
   await sign('malformed/another-format', { format: 'audit-export/2' });
   await sign('malformed/one-entry', { entries: entries.slice(0, 1) });
   await sign('truncated/more-rows-counted', { counts: { ...counts, exported: 5 } });
+  await sign('malformed/content-column-of-another-path', {
+    contentColumns: { 'payload.amount': ['payload', 'note'] },
+  });
   await sign('origin-mismatch/manifest-of-another-log', { origin: `${origin}x` });
   const another = await noteSigner(origin, sha256(new TextEncoder().encode('another key')));
   await sign('key-unknown/signed-by-another-key', {}, another);

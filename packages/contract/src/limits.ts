@@ -133,6 +133,7 @@ export const LIMIT_GROUPS = {
       'A host, path, bucket, name or password of a destination, in characters.',
     ],
     privateKeyLengthMax: [16 * KB, 'The private key of a destination, in characters.'],
+    exportContentColumnsMax: [50, 'Columns of a CSV for single values of context and payload.'],
     exportCancelMs: [2 * SECOND, 'Within this time a cancelled export has stopped.'],
   },
   Subscriptions: {

@@ -193,6 +193,7 @@ export {
 
 // The archive of an export: data, bundle and manifest
 export { type ExportHashing, type ExportVerdict, verifyExport } from './export/verify-export.ts';
+export { columnName, contentCell, type ContentPath } from './export/content-columns.ts';
 export { formatManifest, manifestText } from './export/format-manifest.ts';
 export { type ExportArchive, MANIFEST_FORMAT, MANIFEST_NAME, PAGE_NAME } from './export/manifest.ts';
 export { type ArchiveBytes, ZipArchive } from './export/zip-archive.ts';

@@ -19,7 +19,7 @@ import { EXPORT_COLUMNS, exportRows } from '../exports/export-tables.ts';
 import { type ServedExports, servedExports } from '../exports/served-exports.ts';
 import { failedAsking } from '../failed-asking.ts';
 import { NoAnswer } from '../fetch-bytes.ts';
-import { oneOf, wordsIn, wordsOf } from '../given-option.ts';
+import { collect, oneOf, wordsIn, wordsOf } from '../given-option.ts';
 import { newChange } from '../new-change.ts';
 import { requireNewFile } from '../new-file.ts';
 import { type LineOutput, lineOutput } from '../output/line-output.ts';
@@ -33,6 +33,7 @@ interface CreateOptions extends ServiceOptions, JsonOption {
   readonly query?: string;
   readonly filters?: string;
   readonly name?: string;
+  readonly column?: readonly string[];
   readonly proofs?: true;
   readonly out?: string;
 }
@@ -81,6 +82,7 @@ function createCommand(): Command {
     .option('--query <query>', 'only events that a search for this finds')
     .option('--filters <json>', 'only events that pass, as in a search: {"actions":["Delete.*"]}')
     .option('--name <name>', 'what it is called')
+    .option('--column <path>', 'of CSV: a column for this value: payload.amount; repeat for several', collect)
     .option('--proofs', 'put proofs beside the events; needs --compression Zip')
     .option('--out <file>', 'wait, and download it here; never replaces a file')
     .option('--json', "print the service's answer, as JSON")
@@ -205,7 +207,15 @@ function exportIdIn(text: string): string {
   throw new CannotRun(`${JSON.stringify(text.slice(0, 80))} is no exportId, which has 26 characters`);
 }
 
-function requestOf({ format, compression, query, filters, name, proofs }: CreateOptions): ExportRequest {
+function requestOf({
+  format,
+  compression,
+  query,
+  filters,
+  name,
+  column,
+  proofs,
+}: CreateOptions): ExportRequest {
   const criteria = {
     ...(query !== undefined && { query }),
     ...(filters !== undefined && { filters: filtersIn(filters) }),
@@ -215,6 +225,7 @@ function requestOf({ format, compression, query, filters, name, proofs }: Create
     criteria,
     format: oneOf(wordsOf(ExportFormat), format, 'format') as ExportFormat,
     compression: oneOf(wordsOf(ExportCompression), compression, 'compression') as ExportCompression,
+    ...(column && { contentColumns: [...column] }),
     ...(proofs && { includeProofs: proofs }),
   };
 }

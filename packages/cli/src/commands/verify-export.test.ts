@@ -122,6 +122,30 @@ describe('tallystick verify, with an export', () => {
     assert.deepEqual([code, said['rows']], [0, TEXTS.length], JSON.stringify(said));
   });
 
+  it('compares the columns of single values with what the event has', async () => {
+    const contentColumns = [
+      'payload.amount',
+      'context.nested.list[1]',
+      'payload."a.b/c~d"',
+      'payload.nowhere',
+    ];
+    const archive = await exported({ format: 'CSV', contentColumns });
+    assert.equal((await verify(archive)).code, 0);
+    const data = unzipped(archive).get('events.csv')!;
+    assert.match(
+      data,
+      /,payload\.amount,context\.nested\.list\[1\],"payload\.""a\.b\/c~d""",payload\.nowhere\r\n/,
+    );
+    assert.match(data, /,5\.5,5,\{\},\r\n/);
+    const changed = changedArchive(
+      archive,
+      edit('events.csv', (text) => text.replace(',5.5,5,{},', ',7.5,5,{},')),
+    );
+    const { code, said } = await verify(changed);
+    assert.deepEqual([code, said['reason']], [1, 'ROW_MISMATCH']);
+    assert.equal(said['message'], 'row 6: payload.amount is "7.5"; its payload has "5.5" there');
+  });
+
   for (const format of FORMATS) {
     it(`names the row of ${format} of which a field was changed`, async () => {
       const { code, said } = await verify(withData(format, (text) => text.replace('INV-3', 'INV-9')));

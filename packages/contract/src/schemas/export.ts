@@ -50,6 +50,11 @@ export const ExportCriteria = strictObject('ExportCriteria', 'Which events; all 
   sort: optional(SortSteps),
 });
 
+const contentColumns = doc(
+  arrayOf(text(LIMITS.conditionPathLengthMax), { maxItems: LIMITS.exportContentColumnsMax }),
+  'Of CSV: values in context and payload that get a column each, behind the others: `payload.amount`, `payload.lines[0].sku`.',
+);
+
 const place = (description: string) => text(LIMITS.destinationTextLengthMax, description);
 
 export const DownloadDestination = strictObject('DownloadDestination', 'Kept by the service for download.', {
@@ -104,6 +109,7 @@ export const ExportRequest = strictObject(
     searchCriteria: optional(doc(ExportCriteria, 'Another word for `criteria`; send one of them.')),
     format: optional(byDefault(ExportFormat, 'JSON')),
     compression: optional(byDefault(ExportCompression, 'None')),
+    contentColumns: optional(contentColumns),
     includeProofs: optional(
       Type.Boolean({ default: false, description: 'Put an evidence bundle beside the data. Needs `Zip`.' }),
     ),
@@ -171,6 +177,7 @@ export const Export = object('Export', 'An export, requested, running or done.',
   criteria: ExportCriteria,
   format: ExportFormat,
   compression: ExportCompression,
+  contentColumns: optional(contentColumns),
   includeProofs: Type.Boolean(),
   destination: ShownDestination,
   requestedAt: Instant,

@@ -6,6 +6,7 @@
 // The signatures are those of a note (note.ts) whose text is the RFC 8785 text without that member, and a newline.
 
 import { concat, textOf } from '../bytes.ts';
+import { columnName, type ContentPath } from './content-columns.ts';
 import { malformed } from '../errors.ts';
 import { canonicalJson } from '../json/canonical-json.ts';
 import { parseJson } from '../json/parse-json.ts';
@@ -42,6 +43,8 @@ export interface Manifest {
   readonly origin: string;
   readonly criteria: Readonly<Record<string, unknown>>;
   readonly dataFormat: DataFormat;
+  /** Of CSV: those for single values of context and payload, by their names. */
+  readonly contentColumns: ReadonlyMap<string, ContentPath>;
   readonly counts: { readonly exported: number; readonly proven: number; readonly withheld?: unknown };
   readonly data: ManifestEntry;
   readonly evidence: ManifestEntry;
@@ -110,6 +113,7 @@ function manifestIn(read: Record<string, unknown>): Manifest {
     origin: stringIn(read, 'origin'),
     criteria: objectIn(read['criteria'], 'criteria'),
     dataFormat,
+    contentColumns: contentColumnsIn(read['contentColumns']),
     counts: {
       exported: countIn(counts, 'exported'),
       proven: countIn(counts, 'proven'),
@@ -126,6 +130,25 @@ function manifestIn(read: Record<string, unknown>): Manifest {
     },
     checkpoint: { size: countIn(checkpoint, 'size'), root: stringIn(checkpoint, 'root') },
   };
+}
+
+function contentColumnsIn(value: unknown): ReadonlyMap<string, ContentPath> {
+  const columns = new Map<string, ContentPath>();
+  for (const [name, path] of Object.entries(value === undefined ? {} : objectIn(value, 'contentColumns'))) {
+    if (!isContentPath(path) || columnName(path) !== name)
+      throw wrong(`contentColumns: ${name.slice(0, 80)} is not the name of its path`);
+    columns.set(name, path);
+  }
+  return columns;
+}
+
+function isContentPath(value: unknown): value is ContentPath {
+  if (!Array.isArray(value) || value.length < 2) return false;
+  const [root, ...steps] = value as unknown[];
+  return (
+    (root === 'context' || root === 'payload') &&
+    steps.every((step) => typeof step === 'string' || (typeof step === 'number' && isCount(step)))
+  );
 }
 
 function entryIn(value: unknown): ManifestEntry {

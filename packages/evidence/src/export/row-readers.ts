@@ -11,12 +11,16 @@ import {
   type RowReader,
   valueIn,
 } from './export-row.ts';
-import type { DataFormat } from './manifest.ts';
+import { contentCell, type ContentPath } from './content-columns.ts';
+import type { Manifest } from './manifest.ts';
 
-export function rowReaderOf(format: DataFormat): RowReader {
-  if (format === 'CSV') return new CsvRows();
-  if (format === 'XML') return new XmlRows();
-  return new JsonRows(format === 'JSON');
+export function rowReaderOf({
+  dataFormat,
+  contentColumns,
+}: Pick<Manifest, 'dataFormat' | 'contentColumns'>): RowReader {
+  if (dataFormat === 'CSV') return new CsvRows(contentColumns);
+  if (dataFormat === 'XML') return new XmlRows();
+  return new JsonRows(dataFormat === 'JSON');
 }
 
 /** The pieces of a text between the places where a mark stands; the mark belongs to the piece before it. */
@@ -88,9 +92,14 @@ class JsonRows implements RowReader {
 
 /** RFC 4180; a cell that begins with an apostrophe has one more than it had. */
 class CsvRows implements RowReader {
+  readonly #contentColumns: ReadonlyMap<string, ContentPath>;
   #rest = '';
   #columns: readonly string[] | undefined;
   #rows = 0;
+
+  constructor(contentColumns: ReadonlyMap<string, ContentPath>) {
+    this.#contentColumns = contentColumns;
+  }
 
   *push(text: string): Generator<ExportRow> {
     const all = this.#rest + text;
@@ -118,12 +127,29 @@ class CsvRows implements RowReader {
     const members: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
     for (const [i, path] of columns.entries()) {
       const cell = cells[i]!;
-      if (cell === '') continue;
-      const text = cell.startsWith("'") ? cell.slice(1) : cell;
-      members[path] = AS_JSON.has(path) ? valueIn(text, this.#rows) : text;
+      if (cell === '' || this.#contentColumns.has(path)) continue;
+      members[path] = AS_JSON.has(path) ? valueIn(unmarked(cell), this.#rows) : unmarked(cell);
     }
-    return rowOf(this.#rows, members, true);
+    const row = rowOf(this.#rows, members, true);
+    for (const [i, name] of columns.entries()) this.#requireContent(name, unmarked(cells[i]!), row);
+    return row;
   }
+
+  /** What a cell repeats of context or payload stands there as well, and that is compared with the bundle. */
+  #requireContent(name: string, text: string, row: ExportRow): void {
+    const path = this.#contentColumns.get(name);
+    if (path === undefined) return;
+    const expected = contentCell(row[path[0]], path);
+    if (text === expected) return;
+    const [shown, said] = [text, expected].map((each) => JSON.stringify(each.slice(0, SHOWN_MAX)));
+    throw rowFault(row.number, `${name} is ${shown}; its ${path[0]} has ${said} there`);
+  }
+}
+
+const SHOWN_MAX = 200;
+
+function unmarked(cell: string): string {
+  return cell.startsWith("'") ? cell.slice(1) : cell;
 }
 
 const AS_JSON: ReadonlySet<string> = new Set(['context', 'payload', 'redaction.fields']);

@@ -113,8 +113,8 @@ class Checked {
   }
 }
 
-async function* rowsIn({ dataFormat }: Manifest, data: Checked): AsyncGenerator<ExportRow, void, undefined> {
-  const reader = rowReaderOf(dataFormat);
+async function* rowsIn(manifest: Manifest, data: Checked): AsyncGenerator<ExportRow, void, undefined> {
+  const reader = rowReaderOf(manifest);
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const decode = (chunk?: Uint8Array): string => {
     try {

@@ -4,6 +4,7 @@ import type { ErrorDetail } from '@tallystick/contract';
 import { type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { queryFaults, timeRangeFaults } from '../events/question.ts';
 import { parseConditions } from '../policies/condition.ts';
+import { contentColumnFaults } from './content-columns.ts';
 import { destinationFaults } from './destination-faults.ts';
 
 /** The input need not follow the schema. */
@@ -13,6 +14,7 @@ export function exportFaults({ export: sent }: Received['input']): OwnViolation[
     ...(criteria === undefined || other === undefined ? [] : [twice]),
     ...criteriaFaults(criteria, 'criteria'),
     ...criteriaFaults(other, 'searchCriteria'),
+    ...contentColumnFaults(sent),
     ...proofFaults(sent),
   ];
   return [

@@ -3,10 +3,11 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import type { ExportCompression, ExportFormat, ExportId } from '@tallystick/contract';
+import type { ContentPath } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import type { ProvenUnder } from './evidence-lines.ts';
 import type { ArchivedEntry, Checkpoint, ExportFiles, FileWriter, NextPlace } from './export-files.ts';
-import { FORMATS } from './formats/format.ts';
+import { formatOf, FORMATS } from './formats/format.ts';
 import { deflated, DEFLATE_END } from './packing/deflate.ts';
 import { GZIP_BEGIN, gzipEnd } from './packing/gzip.ts';
 import { entryBegin, entryEnd, zipEnd } from './packing/zip.ts';
@@ -18,6 +19,7 @@ export interface FileFacts {
   readonly runId: string;
   readonly key: Uint8Array;
   readonly format: ExportFormat;
+  readonly contentColumns: readonly ContentPath[];
   readonly compression: ExportCompression;
   /** The checksum of each entry is taken, for a manifest. */
   readonly includeProofs: boolean;
@@ -176,10 +178,10 @@ export class ExportFile implements AsyncDisposable {
   }
 
   async #begin(): Promise<void> {
-    const { format, compression } = this.#facts;
+    const { format, contentColumns, compression } = this.#facts;
     if (compression === 'Gzip') await this.#write(GZIP_BEGIN);
     if (compression === 'Zip') await this.#write(entryBegin(this.#entryName));
-    await this.addText(Buffer.from(FORMATS[format].begin));
+    await this.addText(Buffer.from(formatOf(format, contentColumns).begin));
   }
 
   async #write(bytes: Uint8Array): Promise<void> {

@@ -22,6 +22,7 @@ import { KeyedQueue } from '../runtime/turns.ts';
 import { type IdempotencyTime, idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { contentColumnsOf } from './content-columns.ts';
 import type { Destinations } from './destinations.ts';
 import { type ExportAct, makingJob, putExport } from './export-changes.ts';
 import { DELIVERY_WORK, type DeliveryRecord } from './export-delivery.ts';
@@ -128,6 +129,7 @@ class ExportRequests {
         criteria: wanted.criteria ?? wanted.searchCriteria ?? {},
         format: wanted.format ?? 'JSON',
         compression: wanted.compression ?? 'None',
+        contentColumns: contentColumnsOf(wanted.contentColumns ?? []),
         includeProofs: wanted.includeProofs ?? false,
         destination: deliveries[0]?.destination ?? DOWNLOAD,
         requestedAtMs,
@@ -169,6 +171,7 @@ class ExportRequests {
         state: 'Deleted',
         name: undefined,
         criteria: {},
+        contentColumns: [],
         fileKey: '',
         completed: undefined,
         failed: undefined,

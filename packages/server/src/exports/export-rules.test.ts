@@ -197,6 +197,23 @@ test('criteria that are not sound are refused, with their places', async () => {
     '422 VALIDATION_FAILED',
     'criteria.sort[0].field',
   ]);
+  assert.deepEqual(await refused({ contentColumns: ['payload.amount'] }), [
+    '422 VALIDATION_FAILED',
+    'contentColumns',
+  ]);
+  const columns = [
+    'payload',
+    'actor.userId',
+    'payload.a[*]',
+    'payload.a',
+    'payload["a"]',
+    'payload.',
+    'context.b',
+  ];
+  assert.deepEqual(await refused({ format: 'CSV', contentColumns: columns }), [
+    '422 VALIDATION_FAILED',
+    ...[0, 1, 2, 4, 5].map((place) => `contentColumns[${place}]`),
+  ]);
   assert.deepEqual((await refused({ includeProofs: true }))[0], '422 VALIDATION_FAILED');
   assert.deepEqual((await refused({ destination: { type: 'Ftp' } }))[0], '422 INVALID_DESTINATION');
 });

@@ -1,7 +1,7 @@
 // An export as callers see it: its record, with what its job knows while it runs, and a link once the file is there.
 
 import { type Export, type ExportDelivery, type ExportReceipt, LIMITS } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
+import { columnName, parseJson } from '@tallystick/evidence';
 import { isAtLeast } from '../access/roles.ts';
 import type { Call } from '../call.ts';
 import { instant } from '../runtime/clock.ts';
@@ -41,7 +41,7 @@ export async function showExport(
   parts: ExportViewParts,
 ): Promise<Export> {
   const { exportId, tenantId, name, criteria, format, compression, includeProofs, destination } = record;
-  const { completed, failed } = record;
+  const { completed, failed, contentColumns } = record;
   const job = await jobOf(record, parts);
   const progress = progressOf(record, job);
   const isSeen = isAtLeast(call.caller!.clearance, record.reader.clearance);
@@ -56,6 +56,7 @@ export async function showExport(
     criteria,
     format,
     compression,
+    ...(contentColumns.length > 0 && { contentColumns: contentColumns.map(columnName) }),
     includeProofs,
     destination,
     requestedAt: instant(record.requestedAtMs),

@@ -15,7 +15,7 @@ import type {
   ShownDestination,
   TenantId,
 } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
+import { type ContentPath, parseJson } from '@tallystick/evidence';
 import type { Caller } from '../access/caller.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { RecordContent } from '../records/record-macs.ts';
@@ -36,6 +36,8 @@ export interface ExportRecord {
   readonly name: string | undefined;
   readonly criteria: ExportCriteria;
   readonly format: ExportFormat;
+  /** Of CSV, behind the columns of every file. */
+  readonly contentColumns: readonly ContentPath[];
   readonly compression: ExportCompression;
   readonly includeProofs: boolean;
   /** Without secrets. */
@@ -94,17 +96,26 @@ export function contentOfExport(record: ExportRecord): RecordContent {
   return content;
 }
 
-type Content = Omit<ExportRecord, 'exportId' | 'tenantId' | 'version' | 'deliveries'> & {
-  /** Records of the first exports have none. */
-  readonly deliveries?: ExportRecord['deliveries'];
-};
+type Content = Omit<ExportRecord, 'exportId' | 'tenantId' | 'version' | 'deliveries' | 'contentColumns'> &
+  // Older records have none.
+  Partial<Pick<ExportRecord, 'deliveries' | 'contentColumns'>>;
 
 /** Of a genuine record. */
 export function exportIn({ owner, id, version, body }: StoredRecord): ExportRecord {
   // Written by `contentOfExport`.
   const content = parseJson(body) as Content;
-  const { name, completed, failed, deliveries = [] } = content;
-  return { ...content, name, completed, failed, deliveries, exportId: id, tenantId: owner, version };
+  const { name, completed, failed, deliveries = [], contentColumns = [] } = content;
+  return {
+    ...content,
+    name,
+    completed,
+    failed,
+    deliveries,
+    contentColumns,
+    exportId: id,
+    tenantId: owner,
+    version,
+  };
 }
 
 /** The reader as whom it sees events. */

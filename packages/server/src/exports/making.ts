@@ -1,3 +1,9 @@
+export interface MakingProgress {
+  readonly processedEvents: number;
+  readonly totalEvents: number | undefined;
+  readonly percent: number;
+}
+
 // Makes the file of an export: what its reader sees of the tenant's log, as it was when the export was asked for. One piece is made
 // while the one before it is written.
 
@@ -52,12 +58,6 @@ export interface Making {
   readonly onProgress: (progress: MakingProgress) => Promise<void>;
 }
 
-export interface MakingProgress {
-  readonly processedEvents: number;
-  readonly totalEvents: number | undefined;
-  readonly percent: number;
-}
-
 export interface MadeFile extends FinishedFile {
   readonly eventCount: number;
   readonly runId: string;
@@ -85,10 +85,19 @@ export async function makeExport(
   making: Making,
   parts: MakingParts,
 ): Promise<MadeFile> {
-  const { exportId, jobId, format, compression, includeProofs } = record;
+  const { exportId, jobId, format, contentColumns, compression, includeProofs } = record;
   const plan = await planOf(record, making.signal, parts);
   const runId = parts.nextId();
-  const facts = { exportId, jobId, runId, key: making.key, format, compression, includeProofs };
+  const facts = {
+    exportId,
+    jobId,
+    runId,
+    key: making.key,
+    format,
+    contentColumns,
+    compression,
+    includeProofs,
+  };
   const checkpoint = await parts.files.checkpoint(exportId, jobId);
   const begun = await fileOf(facts, checkpoint, plan, parts);
   await using file = begun.file;
@@ -186,7 +195,7 @@ function isWholeLog({ query, filters = {}, sort = [] }: ExportCriteria): boolean
 }
 
 async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingParts): Promise<ShapingPlan> {
-  const { tenantId: tenant, snapshot, criteria, format, compression } = record;
+  const { tenantId: tenant, snapshot, criteria, format, contentColumns, compression } = record;
   const notice = await parts.log.forTenant(tenant).event(snapshot.noticeId, CLASSIFICATIONS);
   if (notice === undefined) throw new Error(`there is no notice ${snapshot.noticeId} of ${tenant}`);
   const endIndex = notice.index;
@@ -194,6 +203,7 @@ async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingPa
   return {
     tenant,
     format,
+    contentColumns,
     isPacked: compression !== 'None',
     evidence: undefined,
     sight: sightOf(call).index,

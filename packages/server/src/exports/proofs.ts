@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import {
   BundleWriter,
   type BundleHeader,
+  columnName,
   formatManifest,
   MANIFEST_FORMAT,
   MANIFEST_NAME,
@@ -21,7 +22,7 @@ import type { EvidencePlan, ProvenUnder } from './evidence-lines.ts';
 import { EVIDENCE_ENTRY, type ExportFile } from './export-file.ts';
 import type { ArchivedEntry } from './export-files.ts';
 import type { ExportRecord } from './export.ts';
-import { FORMATS } from './formats/format.ts';
+import { formatOf } from './formats/format.ts';
 import type { ShapingPlan } from './shaping.ts';
 
 export interface ProofParts {
@@ -107,10 +108,11 @@ export async function addManifest(
   under: ProvenUnder,
   { signing }: ProofParts,
 ): Promise<void> {
-  const { criteria, exportId, requestedAtMs, tenantId, format } = record;
+  const { criteria, exportId, requestedAtMs, tenantId, format, contentColumns } = record;
   const [data, evidence] = file.entries as readonly [ArchivedEntry, ArchivedEntry];
   const [, size, root] = under.note.split('\n');
-  const { columns } = FORMATS[format];
+  const { columns } = formatOf(format, contentColumns);
+  const paths = Object.fromEntries(contentColumns.map((path) => [columnName(path), path]));
   const manifest = {
     format: MANIFEST_FORMAT,
     exportId,
@@ -120,6 +122,7 @@ export async function addManifest(
     criteria,
     dataFormat: format,
     ...(columns !== undefined && { columns }),
+    ...(contentColumns.length > 0 && { contentColumns: paths }),
     counts: { exported: data.events, proven: evidence.events, ...countsWithheld(record, data) },
     entries: file.entries.map(({ name, rawBytes, hash }) => ({
       name,

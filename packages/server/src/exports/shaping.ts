@@ -3,7 +3,7 @@
 // brings the log.
 
 import type { AuditEvent, Conditions, EventId, ExportFormat, TenantId } from '@tallystick/contract';
-import { ResumableSha256, type Sha256State } from '@tallystick/evidence';
+import { type ContentPath, ResumableSha256, type Sha256State } from '@tallystick/evidence';
 import { placeOf, type Published, showEvent } from '../events/show.ts';
 import { factsShown } from '../events/facts-shown.ts';
 import { judgeOf, type Keeper } from '../holds/hold-judge.ts';
@@ -13,13 +13,14 @@ import { areSeen } from '../policies/seen-conditions.ts';
 import { type IndexSight, judgeBy } from '../policies/sight.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { EvidenceLines, type EvidencePlan, type EvidenceTrees } from './evidence-lines.ts';
-import { FORMATS } from './formats/format.ts';
+import { formatOf } from './formats/format.ts';
 import { deflated, NOTHING_PACKED, type Packed, packedWith } from './packing/deflate.ts';
 
 /** Data alone, since it goes to the thread. */
 export interface ShapingPlan {
   readonly tenant: TenantId;
   readonly format: ExportFormat;
+  readonly contentColumns: readonly ContentPath[];
   readonly isPacked: boolean;
   /** The lines of their bundle are made, and not the events as the format has them. */
   readonly evidence: EvidencePlan | undefined;
@@ -178,8 +179,8 @@ function judgedBy(plan: ShapingPlan, stored: readonly StoredEvent[]): Judged {
   return { shown, altered, purged, withheld };
 }
 
-function rowsOf({ shown }: Judged, { format: name }: ShapingPlan, before: Before) {
-  const format = FORMATS[name];
+function rowsOf({ shown }: Judged, { format: name, contentColumns }: ShapingPlan, before: Before) {
+  const format = formatOf(name, contentColumns);
   let [text, count] = ['', before.events];
   for (const { event } of shown) {
     text += (count === 0 ? '' : format.between) + format.write(event);

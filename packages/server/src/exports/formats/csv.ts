@@ -1,9 +1,10 @@
 // CSV (RFC 4180): a header, then a row for each event, with a column for each field by its path. A cell that a spreadsheet would take
 // for a formula gets an apostrophe before it, and so does one that begins with an apostrophe: who removes the first apostrophe
-// of each cell has what was there.
+// of each cell has what was there. Columns for single values of context and payload stand behind the others.
 
 import type { AuditEvent } from '@tallystick/contract';
-import { writeJson } from '../../written-json.ts';
+import { columnName, contentCell, type ContentPath } from '@tallystick/evidence';
+import { readWritten, writeJson } from '../../written-json.ts';
 import type { Format } from './format.ts';
 
 type Cell = string | number | boolean | undefined;
@@ -48,15 +49,28 @@ const LINE_END = '\r\n';
 const TO_MARK = /^[=+\-@\t\r']/;
 const TO_QUOTE = /[",\r\n]/;
 
-export const CSV: Format = {
-  extension: 'csv',
-  mediaType: 'text/csv; charset=utf-8',
-  columns: COLUMNS.map(([path]) => path),
-  begin: COLUMNS.map(([path]) => path).join(',') + LINE_END,
-  between: '',
-  end: '',
-  write: (event) => COLUMNS.map(([, of]) => cell(of(event))).join(',') + LINE_END,
-};
+export const CSV: Format = csvWith([]);
+
+export function csvWith(contentColumns: readonly ContentPath[]): Format {
+  const columns = [...COLUMNS.map(([path]) => path), ...contentColumns.map(columnName)];
+  const contentCells = ({ context, payload }: AuditEvent): string[] => {
+    if (contentColumns.length === 0) return [];
+    const content = { context: context && readWritten(context), payload: payload && readWritten(payload) };
+    return contentColumns.map((path) => contentCell(content[path[0]], path));
+  };
+  return {
+    extension: 'csv',
+    mediaType: 'text/csv; charset=utf-8',
+    columns,
+    begin: columns.map(cell).join(',') + LINE_END,
+    between: '',
+    end: '',
+    write(event) {
+      const cells = [...COLUMNS.map(([, of]) => of(event)), ...contentCells(event)];
+      return cells.map(cell).join(',') + LINE_END;
+    },
+  };
+}
 
 function cell(value: Cell): string {
   if (value === undefined) return '';

@@ -2,7 +2,8 @@
 // the events alone.
 
 import type { AuditEvent, ExportFormat } from '@tallystick/contract';
-import { CSV } from './csv.ts';
+import type { ContentPath } from '@tallystick/evidence';
+import { CSV, csvWith } from './csv.ts';
 import { JSON_ARRAY, JSON_LINES } from './json.ts';
 import { XML } from './xml.ts';
 
@@ -24,3 +25,8 @@ export const FORMATS: Readonly<Record<ExportFormat, Format>> = {
   CSV,
   XML,
 };
+
+/** Of CSV, with a column for each of these values behind the others. */
+export function formatOf(name: ExportFormat, contentColumns: readonly ContentPath[]): Format {
+  return contentColumns.length === 0 ? FORMATS[name] : csvWith(contentColumns);
+}

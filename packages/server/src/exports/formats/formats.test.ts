@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditEvent, ExportFormat } from '@tallystick/contract';
-import { FORMATS } from './format.ts';
+import { columnName, type ContentPath } from '@tallystick/evidence';
+import { asWritten } from '../../written-json.ts';
+import { formatPath } from '../../query/field-path.ts';
+import { formatOf, FORMATS } from './format.ts';
 
 const EVENT: AuditEvent = {
   eventId: '01KE0000000000000000000001',
@@ -104,6 +107,34 @@ test('every cell of CSV can be read back, and none begins like a formula', () =>
     assert.equal(cells['actor.serviceId'], '');
     assert.equal(cells['sequence'], '7');
   }
+});
+
+test('values of context and payload get a column each, whose cells follow the same rule', () => {
+  const paths: ContentPath[] = [
+    ['payload', 'amount'],
+    ['payload', 'lines', 0, 'sku'],
+    ['payload', 'lines'],
+    ['payload', '=a, "b"'],
+    ['context', 'ip.v4'],
+    ['payload', 'lines', 'length'],
+    ['payload', '__proto__'],
+  ];
+  const { begin, write, columns } = formatOf('CSV', paths);
+  const content = {
+    context: asWritten('{"ip.v4":"@10.0.0.1"}'),
+    payload: asWritten('{"=a, \\"b\\"":"=1","amount":-5,"lines":[{"sku":"A-1"}]}'),
+  };
+  const [header, row, without] = rowsIn(
+    begin + write({ ...EVENT, ...content }) + write({ ...EVENT, payload: {} }),
+  );
+  const names = ['payload.amount', 'payload.lines[0].sku', 'payload.lines', 'payload."=a, \\"b\\""'];
+  assert.deepEqual(header!.slice(-7, -3), names);
+  assert.deepEqual(columns, header);
+  const cells = ["'-5", 'A-1', '[{"sku":"A-1"}]', "'=1", "'@10.0.0.1", '', ''];
+  assert.deepEqual(row!.slice(-7), cells);
+  assert.deepEqual(without!.slice(-7), ['', '', '', '', '', '', '']);
+  assert.deepEqual(header!.slice(0, -7), rowsIn(FORMATS.CSV.begin)[0], 'the others are as ever');
+  for (const path of paths) assert.equal(columnName(path), formatPath(path));
 });
 
 test('every text of XML can be read back, and no character in it is forbidden', () => {
