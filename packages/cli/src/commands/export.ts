@@ -246,10 +246,11 @@ function filtersIn(text: string): object {
 async function completed(exportId: string, exports: ServedExports): Promise<Export> {
   // Loaded only where something is waited for: it takes a while.
   const { systemClock, wait } = await import('@tallystick/server');
-  using progress = startProgress(`exporting ${exportId}`, 'percent', { total: 100 });
+  using progress = startProgress(`exporting ${exportId}`, 'events');
   for (;;) {
     const seen = await exports.get(exportId);
-    progress.show(seen.progress.percent, 100);
+    const { processedEvents, totalEvents, percent } = seen.progress;
+    progress.show(processedEvents, totalEvents, percent / 100);
     if (seen.status === 'Completed') return seen;
     if (seen.status === 'Failed')
       throw new NoAnswer(`the export failed: ${seen.failureReason}. ${seen.errorDetails ?? ''}`);

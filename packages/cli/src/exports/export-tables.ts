@@ -20,7 +20,8 @@ export function exportRows(one: Export): readonly (readonly [title: string, valu
   const rows: [string, string | undefined][] = [
     ['export id', one.exportId],
     ['name', one.name],
-    ['status', status === 'Processing' ? `${status}, ${progress.percent} %` : status],
+    ['status', status],
+    ['progress', status === 'Processing' ? shownProgress(progress) : undefined],
     ['format', one.compression === 'None' ? one.format : `${one.format}, ${one.compression}`],
     ['requested', `${one.requestedAt} by ${one.requestedBy}`],
     ['completed', one.completedAt],
@@ -31,4 +32,15 @@ export function exportRows(one: Export): readonly (readonly [title: string, valu
     ['retriable', retriable?.toString()],
   ];
   return rows.flatMap(([title, value]) => (value === undefined ? [] : [[title, value] as const]));
+}
+
+function shownProgress({ percent, processedEvents, totalEvents, ...pace }: Export['progress']): string {
+  const { eventsPerSecond, estimatedCompletionAt } = pace;
+  const all = totalEvents === undefined ? '' : ` of ${totalEvents}`;
+  return [
+    `${percent} %`,
+    `${processedEvents}${all} events`,
+    ...(eventsPerSecond === undefined ? [] : [`${eventsPerSecond} a second`]),
+    ...(estimatedCompletionAt === undefined ? [] : [`done about ${estimatedCompletionAt}`]),
+  ].join(', ');
 }

@@ -70,10 +70,12 @@ function isExport(value: unknown): value is Export {
 }
 
 function isProgress(value: unknown): boolean {
-  const { percent, processedEvents, totalEvents } = membersOf(value);
+  const { percent, processedEvents, totalEvents, eventsPerSecond } = membersOf(value);
   return (
     typeof percent === 'number' &&
     isCount(processedEvents) &&
-    (totalEvents === undefined || isCount(totalEvents))
+    (totalEvents === undefined || isCount(totalEvents)) &&
+    (eventsPerSecond === undefined || isCount(eventsPerSecond)) &&
+    areTextsIfAny(membersOf(value), ['estimatedCompletionAt'])
   );
 }

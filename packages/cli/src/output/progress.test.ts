@@ -43,6 +43,17 @@ test('where the total is not known, nothing is made up', () => {
   assert.match(progressLine({ ...HALF, done: 1_000_001 }, 100), / 100 % /);
 });
 
+test('where there is no total, a share tells how far it is', () => {
+  const { to, written, now, pass } = terminal();
+  const progress = startProgress('exporting', 'events', { to, now });
+  for (let i = 1; i <= 10; i++) {
+    pass(1000);
+    progress.show(i * 200, undefined, i / 40);
+  }
+  const bar = `█████${'░'.repeat(15)}`;
+  assert.equal(written.at(-1), `\rexporting  ${bar}  25 %  2,000 events  200/s  30 s left\u001b[K`);
+});
+
 test('on a narrow terminal the least important goes first, and the line always fits', () => {
   const rest = '50 %  500,000 of 1,000,000 entries  31,250/s  16 s left';
   assert.equal(progressLine(HALF, 84), `verifying data  █████░░░░░  ${rest}`);

@@ -10,8 +10,8 @@ import { printable } from './printable.ts';
 export interface Progress extends Disposable {
   /** So much more is done. */
   add(amount: number): void;
-  /** So much is done by now, of so much. */
-  show(done: number, total: number | undefined): void;
+  /** So much is done by now, of so much; `share` where that is known, and no total. */
+  show(done: number, total: number | undefined, share?: number): void;
 }
 
 export interface ProgressOptions {
@@ -38,20 +38,23 @@ export function startProgress(
   let done = 0;
   let isDrawn = false;
   let nextMs = now() + SHOWN_AFTER_MS;
-  const seen = [{ ms: now(), done: 0 }];
+  const seen = [{ ms: now(), done: 0, share: 0 }];
   const progress: Progress = {
     add: (amount) => progress.show(done + amount, total),
-    show(doneNow, totalNow) {
+    show(doneNow, totalNow, share) {
       done = doneNow;
       const ms = now();
       if (ms < nextMs) return;
       nextMs = ms + PACE_MS;
       while (seen.length > 1 && seen[0]!.ms < ms - RATE_OVER_MS) seen.shift();
       const [first] = seen;
-      seen.push({ ms, done });
-      const perSecond = ((done - first!.done) * 1000) / Math.max(1, ms - first!.ms);
+      seen.push({ ms, done, share: share ?? 0 });
+      const seconds = Math.max(1, ms - first!.ms) / 1000;
+      const perSecond = (done - first!.done) / seconds;
+      const gained = (share ?? 0) - first!.share;
+      const secondsLeft = gained > 0 ? ((1 - share!) / gained) * seconds : undefined;
       const line = progressLine(
-        { what, done, total: totalNow, perSecond, unit },
+        { what, done, total: totalNow, share, perSecond, secondsLeft, unit },
         to.columns || COLUMNS_DEFAULT,
       );
       to.write(`\r${line}\u001b[K`);
@@ -70,6 +73,9 @@ export interface ProgressFigures {
   readonly done: number;
   readonly total: number | undefined;
   readonly perSecond: number;
+  /** From 0 to 1, and how long the rest takes: undefined where the total tells. */
+  readonly share?: number | undefined;
+  readonly secondsLeft?: number | undefined;
   readonly unit: string;
 }
 
@@ -90,19 +96,17 @@ export function progressLine(figures: ProgressFigures, columns: number): string 
 }
 
 /** From the fullest to the barest. */
-function shapesOf({ done, total, perSecond, unit }: ProgressFigures): string[][] {
+function shapesOf(figures: ProgressFigures): string[][] {
+  const { done, total, perSecond, unit } = figures;
   const rate = perSecond > 0 ? `${amountOf(perSecond, unit)}/s` : '';
-  if (total === undefined) {
-    const count = unit === 'bytes' ? amountOf(done, unit) : `${amountOf(done, unit)} ${unit}`;
-    return [[count, rate], [count]];
-  }
-  const share = Math.min(1, done / Math.max(1, total));
+  const count = countOf(done, total, unit);
+  const toldBy = total === undefined ? figures.share : done / Math.max(1, total);
+  if (toldBy === undefined) return [[count, rate], [count]];
+  const share = Math.min(1, toldBy);
   const percent = `${Math.floor(share * 100)} %`;
-  const count =
-    unit === 'bytes'
-      ? `${megabytes(done)} of ${amountOf(total, unit)}`
-      : `${amountOf(done, unit)} of ${amountOf(total, unit)} ${unit}`;
-  const left = perSecond > 0 ? `${shownLength(Math.max(0, total - done) / perSecond)} left` : '';
+  const byTotal = total === undefined || perSecond <= 0 ? undefined : (total - done) / perSecond;
+  const secondsLeft = byTotal ?? figures.secondsLeft;
+  const left = secondsLeft === undefined ? '' : `${shownLength(Math.max(0, secondsLeft))} left`;
   return [
     ...BAR_LENGTHS.map((length) => [barOf(share, length), percent, count, rate, left]),
     [percent, count, rate, left],
@@ -110,6 +114,13 @@ function shapesOf({ done, total, perSecond, unit }: ProgressFigures): string[][]
     [percent, left],
     [percent],
   ];
+}
+
+function countOf(done: number, total: number | undefined, unit: string): string {
+  if (unit === 'bytes')
+    return total === undefined ? amountOf(done, unit) : `${megabytes(done)} of ${amountOf(total, unit)}`;
+  const all = total === undefined ? '' : ` of ${amountOf(total, unit)}`;
+  return `${amountOf(done, unit)}${all} ${unit}`;
 }
 
 function barOf(share: number, length: number): string {

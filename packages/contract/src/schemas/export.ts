@@ -15,13 +15,14 @@ import {
 } from '../schema.ts';
 import { Type } from '../type.ts';
 import { Conditions } from './condition.ts';
-import { JobStatus, Progress } from './job.ts';
+import { JobStatus } from './job.ts';
 import {
   CallerName,
   Count,
   ExportDeliveryId,
   ExportId,
   Instant,
+  Percent,
   secret,
   TenantId,
   text,
@@ -167,13 +168,22 @@ export const ExportFailureReason = choice('ExportFailureReason', 'Why an export 
   'Internal',
 ]);
 
+export type ExportProgress = Static<typeof ExportProgress>;
+export const ExportProgress = object('ExportProgress', 'How far an export has come, and how fast it goes.', {
+  percent: doc(Percent, 'Of the work; the proofs of an export with proofs are half of it.'),
+  processedEvents: doc(Count, 'In the file so far.'),
+  totalEvents: optional(doc(Count, 'Once known.')),
+  eventsPerSecond: optional(doc(Count, 'While it runs, on average.')),
+  estimatedCompletionAt: optional(doc(Instant, 'While it runs and there is a pace to tell by.')),
+});
+
 export type Export = Static<typeof Export>;
 export const Export = object('Export', 'An export, requested, running or done.', {
   exportId: ExportId,
   tenantId: TenantId,
   name: optional(Type.String()),
   status: JobStatus,
-  progress: Progress,
+  progress: ExportProgress,
   criteria: ExportCriteria,
   format: ExportFormat,
   compression: ExportCompression,
@@ -199,6 +209,6 @@ export type ExportReceipt = Static<typeof ExportReceipt>;
 export const ExportReceipt = object('ExportReceipt', 'The export is queued; nothing is lost by a restart.', {
   exportId: ExportId,
   status: JobStatus,
-  progress: Progress,
+  progress: ExportProgress,
   requestedAt: Instant,
 });

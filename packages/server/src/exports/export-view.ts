@@ -10,7 +10,7 @@ import { showDelivery } from './export-delivery.ts';
 import { type ExportKeys, signLink } from './export-keys.ts';
 import type { ExportFiles } from './export-files.ts';
 import { type ExportRecord, isKept, type ShownState } from './export.ts';
-import type { MakingProgress } from './making.ts';
+import type { MakingProgress } from './making-progress.ts';
 
 export interface ExportViewParts {
   readonly work: Pick<WorkStore, 'forTenant'>;
@@ -108,8 +108,15 @@ function progressOf({ completed }: ExportRecord, job: Job | undefined): Export['
     return { percent: 100, processedEvents: eventCount, totalEvents: eventCount };
   }
   if (job?.progress === undefined) return { percent: 0, processedEvents: 0 };
-  const { percent, processedEvents, totalEvents } = parseJson(job.progress) as MakingProgress;
-  return { percent, processedEvents, ...(totalEvents !== undefined && { totalEvents }) };
+  const { percent, processedEvents, totalEvents, ...pace } = parseJson(job.progress) as MakingProgress;
+  const { eventsPerSecond, estimatedAtMs } = pace;
+  return {
+    percent,
+    processedEvents,
+    ...(totalEvents !== undefined && { totalEvents }),
+    ...(eventsPerSecond !== undefined && { eventsPerSecond }),
+    ...(estimatedAtMs !== undefined && { estimatedCompletionAt: instant(estimatedAtMs) }),
+  };
 }
 
 /** It may be removed before its time: remove-files.ts. */

@@ -1,9 +1,3 @@
-export interface MakingProgress {
-  readonly processedEvents: number;
-  readonly totalEvents: number | undefined;
-  readonly percent: number;
-}
-
 // Makes the file of an export: what its reader sees of the tenant's log, as it was when the export was asked for. One piece is made
 // while the one before it is written.
 
@@ -27,6 +21,7 @@ import type { ProvenUnder } from './evidence-lines.ts';
 import { EVIDENCE_ENTRY, ExportFile, type FileParts, type FinishedFile } from './export-file.ts';
 import { ALTERED_FILE, type Checkpoint, type NextPlace } from './export-files.ts';
 import { type ExportRecord, readerOf } from './export.ts';
+import { type Done, type MakingProgress, Pace } from './making-progress.ts';
 import {
   addManifest,
   addPage,
@@ -39,7 +34,7 @@ import {
 import { type Before, behind, type Piece, type Shaping, type ShapingPlan } from './shaping.ts';
 
 export interface MakingParts extends FileParts, ProofParts {
-  readonly clock: FileParts['clock'] & Parameters<typeof wait>[0];
+  readonly clock: FileParts['clock'] & Parameters<typeof wait>[0] & ConstructorParameters<typeof Pace>[0];
   readonly shaping: Shaping;
   readonly log: LogReader;
   readonly index: EventIndex;
@@ -101,7 +96,7 @@ export async function makeExport(
   const checkpoint = await parts.files.checkpoint(exportId, jobId);
   const begun = await fileOf(facts, checkpoint, plan, parts);
   await using file = begun.file;
-  const adding = { record, making, parts, file };
+  const adding = { record, making, parts, file, pace: new Pace(parts.clock) };
   if (file.entries.length === 0) {
     await addPieces(plan, begun.next, adding);
     await file.endData();
@@ -116,12 +111,13 @@ interface Adding {
   readonly making: Making;
   readonly parts: MakingParts;
   readonly file: ExportFile;
+  readonly pace: Pace;
 }
 
 async function addPieces(
   plan: ShapingPlan,
   next: NextPlace | undefined,
-  { record, making, parts, file }: Adding,
+  { record, making, parts, file, pace }: Adding,
 ): Promise<void> {
   const found = isWholeLog(record.criteria) ? undefined : await questionOf(record, plan, parts);
   const pieces = found === undefined ? piecesOfLog(plan, parts) : piecesFound(plan, found, parts);
@@ -131,20 +127,24 @@ async function addPieces(
     requireThere(piece, record, parts);
     await file.add(piece);
     await file.saveSometimes(then);
-    await making.onProgress(progressOf(plan, file, progress, record));
+    await making.onProgress(pace.progress(doneOf(plan, file, progress, record)));
   }
 }
 
 /** With proofs, the data is half of the work. */
-function progressOf(
+function doneOf(
   { evidence }: ShapingPlan,
   { before, entries }: ExportFile,
-  { totalEvents, percent }: NextPiece['progress'],
+  { share, ...progress }: NextPiece['progress'],
   { includeProofs }: ExportRecord,
-): MakingProgress {
-  const processedEvents = entries[0]?.events ?? before.events;
-  const half = Math.floor((percent + (evidence === undefined ? 0 : 100)) / 2);
-  return { processedEvents, totalEvents, percent: includeProofs ? half : percent };
+): Done {
+  const [data] = entries;
+  return {
+    ...progress,
+    processedEvents: data?.events ?? before.events,
+    writtenEvents: (data?.events ?? 0) + before.events,
+    share: includeProofs ? (share + (evidence === undefined ? 0 : 1)) / 2 : share,
+  };
 }
 
 async function addProofs(
@@ -262,7 +262,7 @@ async function logsCovered(
 interface NextPiece {
   readonly piece: Piece;
   readonly next: NextPlace;
-  readonly progress: Omit<MakingProgress, 'processedEvents'>;
+  readonly progress: Pick<Done, 'totalEvents' | 'share' | 'isBound'>;
 }
 
 type Pieces = (start: NextPlace | undefined, before: Before) => AsyncGenerator<NextPiece, void, undefined>;
@@ -278,8 +278,8 @@ function piecesOfLog(plan: ShapingPlan, { shaping }: MakingParts): Pieces {
       const piece: Piece = await asked;
       known = behind(known, piece);
       asked = piece.next < endIndex ? shape(piece.next) : undefined;
-      const percent = Math.floor((100 * piece.next) / endIndex);
-      yield { piece, next: { index: piece.next }, progress: { totalEvents: undefined, percent } };
+      const progress = { totalEvents: undefined, share: piece.next / endIndex, isBound: false };
+      yield { piece, next: { index: piece.next }, progress };
     }
   };
 }
@@ -306,13 +306,25 @@ function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: Mak
       const events = found.events.map(({ stored }) => stored).filter((each) => each.index < plan.endIndex);
       const piece = await shaping.shape(plan, { of: 'Found', events }, known);
       known = behind(known, piece);
-      // What came meanwhile is counted, too, and does not belong to it.
-      const isCounted = found.total <= LIMITS.listExactTotalMax;
-      const percent = Math.min(99, Math.floor((100 * known.events) / Math.max(1, found.total)));
-      const progress = { totalEvents: isCounted ? found.total : undefined, percent };
-      yield { piece, next: { beyond: last }, progress };
+      yield { piece, next: { beyond: last }, progress: progressFound(plan, question, found.total, known, last) };
     }
   };
+}
+
+/** Past a limit nobody counts what is found; in the order of the log its place tells how far it has come. */
+function progressFound(
+  { endIndex }: ShapingPlan,
+  { order }: Asked,
+  total: number,
+  { events }: Before,
+  last: SortKey,
+): NextPiece['progress'] {
+  // What came meanwhile is counted, too, and does not belong to it.
+  if (total <= LIMITS.listExactTotalMax)
+    return { totalEvents: total, share: events / Math.max(1, total), isBound: false };
+  const isInOrderOfLog = order.length === 0;
+  const share = (isInOrderOfLog ? last.index + 1 : events) / endIndex;
+  return { totalEvents: undefined, share: Math.min(1, share), isBound: !isInOrderOfLog };
 }
 
 type Asked = Omit<Question, 'beyond' | 'rowsMax'>;
