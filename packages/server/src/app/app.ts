@@ -147,7 +147,7 @@ function addChecks(
   health.add(logCheck({ ...store, telemetry }));
   health.add(viewsCheck(indexFollower, storage.index));
   health.add(webhooksCheck(webhooks.notifier));
-  health.add(exportsCheck(exporting.files));
+  health.add(exportsCheck(exporting.files, exporting.sharing));
 }
 
 function gatewayOn(

@@ -16,7 +16,9 @@ import type { ExportRecord } from '../exports/export.ts';
 import { createExportTold } from '../exports/export-told.ts';
 import { createRemoveFiles } from '../exports/remove-files.ts';
 import { startFileSweeper } from '../exports/file-sweeper.ts';
+import { SharedFolder } from '../exports/shared-folder.ts';
 import { createSecretBoxes } from '../keys/secret-box.ts';
+import type { Membership } from '../nodes/membership.ts';
 import type { Cursors } from '../paging.ts';
 import type { Signing } from '../keys/signing.ts';
 import type { LateStorage } from '../storage/late-storage.ts';
@@ -28,6 +30,7 @@ import { createSftpTarget } from '../outbound/sftp.ts';
 import type { ContentParts } from '../webhooks/contents.ts';
 import type { KindOfWork } from '../work/workers.ts';
 import { ExportFolder } from '../storage/export-files/export-folder.ts';
+import { NodeMarkFiles } from '../storage/export-files/node-mark-files.ts';
 import { linkPage } from './link-page.ts';
 import { shapingOn } from './shaping.ts';
 import type { Store } from './store.ts';
@@ -40,7 +43,8 @@ export interface ExportsOn extends AsyncDisposable {
   readonly removeFiles: (tenant: TenantId) => Promise<void>;
   readonly told: ContentParts['exportTold'];
   readonly kinds: readonly KindOfWork[];
-  startSweeper(): AsyncDisposable;
+  readonly sharing: SharedFolder;
+  startLoops(): AsyncDisposable;
 }
 
 export interface ExportsParts {
@@ -49,11 +53,12 @@ export interface ExportsParts {
   readonly newestWitnessed: NewestWitnessed;
   readonly signing: Signing;
   readonly checkpointer: Pick<Checkpointer, 'refusalOf'>;
+  readonly membership: Pick<Membership, 'nodes'>;
   readonly onEnd: (record: ExportRecord) => Promise<void>;
 }
 
 export function exportsOn(
-  { storage, access, newestWitnessed, signing, checkpointer, onEnd }: ExportsParts,
+  { storage, access, newestWitnessed, signing, checkpointer, membership, onEnd }: ExportsParts,
   { config, clock, random, nextId, telemetry, publicUrl, hasThreads, waysOut }: Surroundings,
 ): ExportsOn {
   const { log, index, tree: trees, records } = storage;
@@ -99,6 +104,9 @@ export function exportsOn(
     nextId,
     uuid,
   });
+  const marks = new NodeMarkFiles(directory);
+  const nodes = () => membership.nodes();
+  const sharing = new SharedFolder({ marks, nodes, clock, random, telemetry, directory });
   const told = createExportTold({ exports, keys, files, clock, publicUrl });
   return {
     files,
@@ -107,7 +115,13 @@ export function exportsOn(
     told,
     removeFiles: createRemoveFiles({ exports, files }),
     kinds: [work, deliveries],
-    startSweeper: () => startFileSweeper({ ...common, random, records }),
+    sharing,
+    startLoops() {
+      const loops = new AsyncDisposableStack();
+      loops.use(startFileSweeper({ ...common, random, records }));
+      loops.use(sharing.start());
+      return loops;
+    },
     [Symbol.asyncDispose]: () => shaping[Symbol.asyncDispose](),
   };
 }

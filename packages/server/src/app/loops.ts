@@ -22,7 +22,7 @@ export function startLoops(store: Store, surroundings: Surroundings): AsyncDispo
   loops.use(startSealer({ ...sweeping, streams: config.streams, refusedTenants }));
   loops.use(startLogWatch({ ...looping, sequencer }));
   loops.use(startKeyringLoops(store, surroundings));
-  loops.use(store.exporting.startSweeper());
+  loops.use(store.exporting.startLoops());
   const read = () => readOwedNotices(config.storage.dataDirectory);
   const refusalOf = (tenant: TenantId) => checkpointer.refusalOf(tenant);
   loops.use(startOwedNotices({ ...looping, read, trees: storage.tree, refusalOf, sequencer }));

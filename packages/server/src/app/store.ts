@@ -108,8 +108,8 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
   // Its subscribers are told of the end of an export, and read then what it is.
   const onEnd = (record: ExportRecord) => following.webhooks.tellOfExport(record);
-  const made = { storage, ...access, newestWitnessed: witnesses.newestWitnessed, signing, checkpointer };
-  const exporting = exportsOn({ ...made, onEnd }, surroundings);
+  const made = { storage, ...access, newestWitnessed: witnesses.newestWitnessed, signing };
+  const exporting = exportsOn({ ...made, checkpointer, membership, onEnd }, surroundings);
   const { wakeFollowers, ...following } = followersOn(
     {
       storage,

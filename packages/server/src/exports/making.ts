@@ -306,7 +306,11 @@ function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: Mak
       const events = found.events.map(({ stored }) => stored).filter((each) => each.index < plan.endIndex);
       const piece = await shaping.shape(plan, { of: 'Found', events }, known);
       known = behind(known, piece);
-      yield { piece, next: { beyond: last }, progress: progressFound(plan, question, found.total, known, last) };
+      yield {
+        piece,
+        next: { beyond: last },
+        progress: progressFound(plan, question, found.total, known, last),
+      };
     }
   };
 }

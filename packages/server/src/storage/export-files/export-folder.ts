@@ -5,6 +5,7 @@
 //   <exportId>.<runId>.part      being made
 //   <exportId>.checkpoint        how far it has come, and in which of them
 //   <exportId>.<runId>.export    complete
+//   <name>.node                  of a node: node-mark-files.ts
 
 import { access, constants, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
