@@ -15,9 +15,10 @@ import { parseJson } from '@tallystick/evidence';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { Call, Received } from '../call.ts';
-import { type Cursors, isId, newestFirst, readPage, rowsIn } from '../paging.ts';
+import type { Cursors } from '../paging.ts';
 import type { ChangeRecords } from '../records/change.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
+import { ulidTimeMs } from '../runtime/ids.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { type IdempotencyTime, idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
@@ -27,9 +28,10 @@ import type { Destinations } from './destinations.ts';
 import { type ExportAct, makingJob, putExport } from './export-changes.ts';
 import { DELIVERY_WORK, type DeliveryRecord } from './export-delivery.ts';
 import { exportFaults } from './export-faults.ts';
+import { listExports } from './list-exports.ts';
 import type { ExportFiles } from './export-files.ts';
 import type { ExportKeys } from './export-keys.ts';
-import { type ExportViewParts, jobOf, receiptOf, showExport, shownState } from './export-view.ts';
+import { type ExportViewParts, receiptOf, showExport } from './export-view.ts';
 import { EXPORT_WORK } from './export-work.ts';
 import { type ExportRecord, retried, snapshotOf } from './export.ts';
 import { type Exports, foundExport } from './exports.ts';
@@ -68,7 +70,7 @@ export function createExportOperations(parts: ExportOperationParts) {
       rules: exportFaults,
       answerAgain,
     },
-    'exports.list': (call: Call, input: InputOf<'exports.list'>) => list(call, input, parts),
+    'exports.list': (call: Call, input: InputOf<'exports.list'>) => listExports(call, input, parts),
     async 'exports.get'(call: Call, { exportId }: InputOf<'exports.get'>): Promise<Answer<'exports.get'>> {
       return {
         kind: 'Done',
@@ -104,7 +106,7 @@ class ExportRequests {
   }
 
   async create(call: Call, wanted: ExportRequest): Promise<ExportReceipt> {
-    const { tenancy, nextId, clock, keys } = this.#parts;
+    const { tenancy, nextId, keys } = this.#parts;
     const tenant = call.tenantRecord ?? (await tenancy.provide(call.tenant!));
     const { destination = DOWNLOAD } = wanted;
     if (destination.type !== 'Download') await this.#parts.destinations.admit(destination, tenant);
@@ -113,7 +115,8 @@ class ExportRequests {
       const { tenantId } = tenant;
       const exportId = nextId();
       const { name: requestedBy, identity, roles, clearance } = call.caller!;
-      const requestedAtMs = clock.now();
+      // Its id tells the same time, so that a list is in the order of the requests.
+      const requestedAtMs = ulidTimeMs(exportId);
       const deliveries = await this.#deliveriesTo(
         destination,
         { tenantId, exportId },
@@ -239,8 +242,7 @@ class ExportRequests {
   }
 
   async #requireRoom(call: Call): Promise<void> {
-    const all = await this.#parts.exports.all(call.tenant!);
-    const open = all.filter(({ state }) => state === 'Pending').length;
+    const open = await this.#parts.exports.countInState(call.tenant!, 'Pending');
     if (open < OPEN_MAX) return;
     throw new AuditError(
       'EXPORT_QUEUE_FULL',
@@ -248,27 +250,4 @@ class ExportRequests {
       { retryAfterSeconds: RETRY_AFTER_SECONDS },
     );
   }
-}
-
-async function list(
-  call: Call,
-  input: InputOf<'exports.list'>,
-  parts: ExportOperationParts,
-): Promise<Answer<'exports.list'>> {
-  const { tenantId: _, ...asked } = input;
-  const read = readPage(parts.cursors, call, asked, isId);
-  const afterMs = asked.createdAfter === undefined ? -Infinity : Date.parse(asked.createdAfter);
-  const listed: ExportRecord[] = [];
-  for (const record of await parts.exports.all(call.tenant!)) {
-    if (record.state === 'Deleted' || record.requestedAtMs <= afterMs) continue;
-    // Few are open at the same time.
-    const state = shownState(record, await jobOf(record, parts));
-    if (asked.status?.includes(state) ?? true) listed.push(record);
-  }
-  const rows = rowsIn(listed, ({ exportId }) => exportId, newestFirst(read));
-  const { data, pagination } = read.page(rows, ({ exportId }) => exportId, listed.length);
-  return {
-    kind: 'Done',
-    body: { data: await Promise.all(data.map((record) => showExport(call, record, parts))), pagination },
-  };
 }

@@ -145,6 +145,22 @@ test('exports are listed newest first, by status and by time', async () => {
   assert.deepEqual(await listed('?status=Failed'), []);
   const { requestedAt } = (await ask('GET', `/exports/${ids[1]}`)).body;
   assert.deepEqual(await listed(`?createdAfter=${requestedAt}`), [ids[2]]);
+  assert.deepEqual(await listed('?status=Pending,Processing'), []);
+  assert.deepEqual(await listed('?status=Processing'), []);
+  const first = (await ask<List<Export>>('GET', '/exports?limit=2&status=Completed,Pending')).body;
+  assert.equal(first.pagination.total, 3);
+  const rest = (await ask<List<Export>>('GET', first.links.next!.replace('/api/v1', ''))).body;
+  assert.deepEqual(
+    rest.data.map(({ exportId }) => exportId),
+    [ids[0]],
+  );
+  const back = (await ask<List<Export>>('GET', rest.links.previous!.replace('/api/v1', ''))).body;
+  assert.deepEqual(
+    back.data.map(({ exportId }) => exportId),
+    ids.toReversed().slice(0, 2),
+  );
+  await ask('DELETE', `/exports/${ids[1]}`);
+  assert.deepEqual(await listed(''), [ids[2], ids[0]]);
 });
 
 test('one that fails says why, is a dead letter, and is made when it is retried', async () => {

@@ -9,11 +9,12 @@ export function createRemoveFiles({
   exports,
   files,
 }: {
-  readonly exports: Pick<Exports, 'all'>;
-  readonly files: Pick<ExportFiles, 'clean'>;
+  readonly exports: Pick<Exports, 'find'>;
+  readonly files: Pick<ExportFiles, 'clean' | 'exportIds'>;
 }) {
   return async (tenant: TenantId): Promise<void> => {
-    for (const { exportId, state } of await exports.all(tenant))
-      if (state === 'Pending' || state === 'Completed') await files.clean(exportId);
+    // Files are kept for some days, and records for ever.
+    for (const exportId of await files.exportIds())
+      if ((await exports.find(tenant, exportId)) !== undefined) await files.clean(exportId);
   };
 }

@@ -7,7 +7,7 @@ import { pauseForOthers } from '../runtime/pause.ts';
 import type { KeptRecords } from './kept-records.ts';
 import { differingId, type NotedVersions } from './noted-versions.ts';
 import { commitmentOfRecord } from './record-macs.ts';
-import type { RecordKind, RecordReader, StoredRecord } from './records.ts';
+import type { OwnedRecords, RecordKind, RecordReader, StoredRecord } from './records.ts';
 
 /**
  * All throw ForgedRecord for a record that is not one of this installation's: nobody may go on as if it were not there. `all` does so as
@@ -17,6 +17,14 @@ export interface GenuineRecords<R> {
   find(tenant: TenantId, id: string): Promise<R | undefined>;
   /** By id. One that is unchanged is the same object as before. */
   all(tenant: TenantId): Promise<readonly R[]>;
+  /** Those in a state; `after`: none at or below this id. */
+  pageInState(
+    tenant: TenantId,
+    state: string,
+    request: Parameters<OwnedRecords['pageInState']>[2],
+  ): Promise<readonly R[]>;
+  /** Counted up to one more than the total of a list is exact for. */
+  countInState(tenant: TenantId, state: string, after?: string): Promise<number>;
   /** As it was in this version, the current one included. */
   version(tenant: TenantId, id: string, version: number): Promise<R | undefined>;
 }
@@ -49,16 +57,7 @@ export function createGenuineRecords<R extends { readonly version: number }>(
 ): GenuineRecords<R> {
   /** By tenant and id. */
   const before = new Map<TenantId, ReadonlyMap<string, Read<R>>>();
-  const genuine = async (record: StoredRecord) => {
-    const sound = await kept.genuine(record);
-    if (sound === undefined) {
-      const { owner, id, version } = record;
-      throw new ForgedRecord(
-        `version ${version} of the ${kind} ${id} of ${owner} is not as this installation has made it`,
-      );
-    }
-    return readIn(sound);
-  };
+  const genuine = async (record: StoredRecord) => readIn(await requireGenuine(kind, record, kept));
   const find = async (tenant: TenantId, id: string) => {
     const record = await records.forOwner(tenant).find(kind, id);
     return record && genuine(record);
@@ -102,6 +101,11 @@ export function createGenuineRecords<R extends { readonly version: number }>(
       const all = notedOf === undefined ? await readAll(tenant) : await allNoted(tenant, notedOf);
       return Array.from(all, ({ read }) => read);
     },
+    async pageInState(tenant, state, request) {
+      const page = await records.forOwner(tenant).pageInState(kind, state, request);
+      return Promise.all(page.map(genuine));
+    },
+    countInState: (tenant, state, after) => records.forOwner(tenant).countInState(kind, state, after),
     async version(tenant, id, version) {
       // The current one is read first: it may become a past one meanwhile, and never the other way round.
       const current = await find(tenant, id);
@@ -110,6 +114,19 @@ export function createGenuineRecords<R extends { readonly version: number }>(
       return past && genuine(past);
     },
   };
+}
+
+async function requireGenuine(
+  kind: RecordKind,
+  record: StoredRecord,
+  kept: GenuineParts['kept'],
+): Promise<StoredRecord> {
+  const sound = await kept.genuine(record);
+  if (sound !== undefined) return sound;
+  const { owner, id, version } = record;
+  throw new ForgedRecord(
+    `version ${version} of the ${kind} ${id} of ${owner} is not as this installation has made it`,
+  );
 }
 
 function committed({ record: { id, version }, commitment }: Read<unknown>) {

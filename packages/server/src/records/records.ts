@@ -67,6 +67,14 @@ export interface OwnedRecords {
   /** By id. */
   list(kind: RecordKind): Promise<readonly StoredRecord[]>;
   page(kind: RecordKind, request: RowsRequest): Promise<readonly StoredRecord[]>;
+  /** Those in a state; `after`: none at or below this id. */
+  pageInState(
+    kind: RecordKind,
+    state: string,
+    request: RowsRequest & { readonly after?: string | undefined },
+  ): Promise<readonly StoredRecord[]>;
+  /** Counted as `count` does. */
+  countInState(kind: RecordKind, state: string, after?: string): Promise<number>;
   /** How many there are, counted up to one more than a list's total is exact for. */
   count(kind: RecordKind): Promise<number>;
 }

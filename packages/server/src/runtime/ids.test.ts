@@ -4,7 +4,7 @@ import { ULID_PATTERN } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import { systemClock } from './clock.ts';
 import { createFakeClock } from '../testing/fake-clock.ts';
-import { createUlids, CROCKFORD } from './ids.ts';
+import { createUlids, CROCKFORD, lastUlidOf, ulidTimeMs } from './ids.ts';
 import { createSystemRandom, type Random } from './random.ts';
 
 const SEED = 20260101;
@@ -127,4 +127,18 @@ test('two million ids of one source are all different', () => {
     if (!(id > last)) assert.fail(`${id} after ${last}`);
     last = id;
   }
+});
+
+test('the time of an id is read back, and the last one of a millisecond is greater than all others of it', () => {
+  for (const ms of [0, 1, 1_767_323_045_678, 2 ** 48 - 1]) {
+    const clock = createFakeClock(ms);
+    const next = createUlids(clock, constant(0xf0));
+    for (const id of [next(), next()]) {
+      assert.equal(ulidTimeMs(id), ms);
+      assert.ok(id < lastUlidOf(ms));
+      assert.ok(ms === 0 || id > lastUlidOf(ms - 1));
+    }
+  }
+  assert.ok(isUlid(lastUlidOf(Number.MAX_SAFE_INTEGER)));
+  assert.equal(lastUlidOf(-1), lastUlidOf(0));
 });

@@ -66,6 +66,16 @@ export function createUlids(clock: Clock, random: Random): () => string {
   };
 }
 
+/** When a ULID was made, by the clock of who made it. */
+export function ulidTimeMs(id: string): number {
+  return Array.from(id.slice(0, 10)).reduce((ms, digit) => ms * 32 + CROCKFORD.indexOf(digit), 0);
+}
+
+/** None of that millisecond is greater. */
+export function lastUlidOf(timeMs: number): string {
+  return encodeTime(Math.min(Math.max(timeMs, 0), TIME_MS_MAX)) + 'Z'.repeat(16);
+}
+
 /** Five bytes as two numbers of 20 bits. */
 function twoLimbs(bytes: Uint8Array, at: number): [high: number, low: number] {
   const middle = bytes[at + 2]!;

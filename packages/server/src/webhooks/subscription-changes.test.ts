@@ -25,6 +25,8 @@ function setUp(count: number, ...answers: ChangeResult[]) {
   let version = 1;
   const changes = new SubscriptionChanges({
     subscriptions: {
+      pageInState: () => assert.fail('not asked'),
+      countInState: () => assert.fail('not asked'),
       find: async (_, id) => one(id, version),
       all: async () => all,
       version: async () => undefined,

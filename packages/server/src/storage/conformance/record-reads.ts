@@ -87,6 +87,38 @@ export const recordReadClaims: Claims = {
     assert.deepEqual(await acme.list('ApiKey'), keys);
   },
 
+  'records in a state are read in pages, from both ends, from behind an id, and counted': async (place) => {
+    await using storage = await openWith(place, 'acme', 'other');
+    const states = ['Open', 'Closed', 'Open', 'Open', 'Closed', 'Open'];
+    const made = states.map((state) => recordOf('acme', { state }));
+    await put(storage, ...made);
+    await put(storage, recordOf('other', { state: 'Open' }));
+    await put(storage, recordOf('acme', { kind: 'Policy', state: 'Open' }));
+    const open = made.filter(({ state }) => state === 'Open');
+    const acme = storage.records.forOwner('acme');
+    const page = (way: 'Falling' | 'Rising', beyond: string | undefined, limit: number, after?: string) =>
+      acme.pageInState('ApiKey', 'Open', { way, beyond, limit, after });
+    assert.deepEqual(await page('Falling', undefined, 9), open.toReversed());
+    assert.deepEqual(await page('Falling', open[3]!.id, 2), [open[2], open[1]]);
+    assert.deepEqual(await page('Rising', open[0]!.id, 2), [open[1], open[2]]);
+    assert.deepEqual(await page('Falling', undefined, 9, open[1]!.id), [open[3], open[2]]);
+    assert.deepEqual(await page('Rising', undefined, 9, open[1]!.id), [open[2], open[3]]);
+    assert.deepEqual(await page('Rising', open[2]!.id, 9, open[1]!.id), [open[3]]);
+    assert.deepEqual(
+      await acme.pageInState('ApiKey', 'None', { way: 'Rising', beyond: undefined, limit: 9 }),
+      [],
+    );
+    const count = (state: string, after?: string) => acme.countInState('ApiKey', state, after);
+    assert.deepEqual(
+      [await count('Open'), await count('Closed'), await count('None'), await count('Open', open[1]!.id)],
+      [4, 2, 0, 2],
+    );
+    const closed = nextVersion(open[0]!, { state: 'Closed' });
+    await put(storage, closed);
+    assert.deepEqual([await count('Open'), await count('Closed')], [3, 3]);
+    assert.deepEqual(await page('Rising', undefined, 1), [open[1]]);
+  },
+
   'owners are isolated: an id of one is unknown to another': async (place) => {
     const owners: readonly RecordOwner[] = ['acme', 'acme2', '*'];
     await using storage = await openWith(place, ...owners);

@@ -1,4 +1,8 @@
-// The start of a list of ids that is read from its end.
+// Bounds of a list of ids.
 
 /** Sorts after every ULID. */
 export const LAST_ID = '~';
+
+export function later(id: string, other: string | undefined): string {
+  return other === undefined || id > other ? id : other;
+}

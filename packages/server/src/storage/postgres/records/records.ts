@@ -9,7 +9,7 @@ import type {
   StoredRecord,
 } from '../../../records/records.ts';
 import { numberOf, textIn } from '../../rows/columns.ts';
-import { LAST_ID } from '../../rows/last-id.ts';
+import { LAST_ID, later } from '../../rows/last-id.ts';
 import {
   keepPast,
   listedRecordsIn,
@@ -116,6 +116,13 @@ const PAST = statement(`${OWNED.replace('FROM records', 'FROM past_records')} AN
 const LIST = statement(`${OWNED} ORDER BY id`);
 const BEFORE = statement(`${OWNED} AND id < $3 ORDER BY id DESC LIMIT $4`);
 const AFTER = statement(`${OWNED} AND id > $3 ORDER BY id LIMIT $4`);
+const IN_STATE = `${OWNED} AND state = $3 AND id > $4`;
+const STATE_BEFORE = statement(`${IN_STATE} AND id < $5 ORDER BY id DESC LIMIT $6`);
+const STATE_AFTER = statement(`${IN_STATE} ORDER BY id LIMIT $5`);
+const STATE_COUNT = statement(
+  `SELECT count(*) AS count FROM (SELECT 1 FROM records WHERE tenant_id = $1 AND kind = $2 AND state = $3 AND id > $4
+   LIMIT ${RECORDS_COUNTED_MAX}) AS counted`,
+);
 const COUNT = statement(
   `SELECT count(*) AS count FROM (SELECT 1 FROM records WHERE tenant_id = $1 AND kind = $2
    LIMIT ${RECORDS_COUNTED_MAX}) AS counted`,
@@ -148,6 +155,14 @@ function ownedRecords(database: Database, owner: RecordOwner): OwnedRecords {
           ? await read(BEFORE, kind, beyond ?? LAST_ID, limit)
           : await read(AFTER, kind, beyond ?? '', limit),
       ),
+    pageInState: async (kind, state, { way, beyond, limit, after = '' }) =>
+      recordsIn(
+        way === 'Falling'
+          ? await read(STATE_BEFORE, kind, state, after, beyond ?? LAST_ID, limit)
+          : await read(STATE_AFTER, kind, state, later(after, beyond), limit),
+      ),
+    countInState: async (kind, state, after = '') =>
+      numberOf((await read(STATE_COUNT, kind, state, after))[0], 'count'),
     count: async (kind) => numberOf((await read(COUNT, kind))[0], 'count'),
   };
 }

@@ -331,4 +331,6 @@ export const MIGRATIONS: readonly Migration[] = [
   () => JOB_INDEXES,
   // What others have answered to jobs.
   () => heardColumns({ text: 'text', number: 'bigint' }),
+  // Some kinds of records stay for ever, and few of them are in the state that somebody asks for.
+  () => ['CREATE INDEX records_by_state ON records (tenant_id, kind, state, id)'],
 ];

@@ -299,4 +299,8 @@ export const MIGRATIONS: readonly string[] = [
   -- NULL: the index is opened by what is made of the key of fingerprints. Else that was replaced since.
   ALTER TABLE tenants ADD COLUMN kept_index_key BLOB;
   `,
+  `
+  -- Some kinds of records stay for ever, and few of them are in the state that somebody asks for.
+  CREATE INDEX records_by_state ON records (tenant, kind, state, id);
+  `,
 ];

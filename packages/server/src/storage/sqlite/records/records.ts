@@ -5,7 +5,7 @@ import type { RecordKind, RecordOwner, RecordReader, StoredRecord } from '../../
 import type { RowsRequest } from '../../../paging.ts';
 import { callsFor, callsHere } from '../../../runtime/calls.ts';
 import { numberOf } from '../../rows/columns.ts';
-import { LAST_ID } from '../../rows/last-id.ts';
+import { LAST_ID, later } from '../../rows/last-id.ts';
 import {
   keepPast,
   listedRecordsIn,
@@ -87,6 +87,9 @@ class RecordReads {
   readonly #list: StatementSync;
   readonly #before: StatementSync;
   readonly #after: StatementSync;
+  readonly #stateBefore: StatementSync;
+  readonly #stateAfter: StatementSync;
+  readonly #stateCount: StatementSync;
   readonly #count: StatementSync;
 
   constructor(db: DatabaseSync) {
@@ -99,6 +102,13 @@ class RecordReads {
     this.#list = db.prepare(`${OWNED} ORDER BY id`);
     this.#before = db.prepare(`${OWNED} AND id < ? ORDER BY id DESC LIMIT ?`);
     this.#after = db.prepare(`${OWNED} AND id > ? ORDER BY id LIMIT ?`);
+    const inState = `${OWNED} AND state = ? AND id > ?`;
+    this.#stateBefore = db.prepare(`${inState} AND id < ? ORDER BY id DESC LIMIT ?`);
+    this.#stateAfter = db.prepare(`${inState} ORDER BY id LIMIT ?`);
+    this.#stateCount = db.prepare(
+      `SELECT count(*) AS count FROM (SELECT 1 FROM records JOIN tenants USING (tenant)
+       WHERE tenant_id = ? AND kind = ? AND state = ? AND id > ? LIMIT ${RECORDS_COUNTED_MAX})`,
+    );
     this.#count = db.prepare(`SELECT count(*) AS count FROM (${OWNED} LIMIT ${RECORDS_COUNTED_MAX})`);
     // Otherwise a number that is too large would throw an unrelated error.
     for (const statement of [
@@ -111,6 +121,8 @@ class RecordReads {
       this.#list,
       this.#before,
       this.#after,
+      this.#stateBefore,
+      this.#stateAfter,
     ])
       statement.setReadBigInts(true);
   }
@@ -149,6 +161,23 @@ class RecordReads {
         ? this.#before.all(owner, kind, beyond ?? LAST_ID, limit)
         : this.#after.all(owner, kind, beyond ?? '', limit);
     return recordsIn(rows);
+  }
+
+  pageInState(
+    owner: RecordOwner,
+    kind: RecordKind,
+    state: string,
+    { way, beyond, limit, after = '' }: RowsRequest & { readonly after?: string | undefined },
+  ): StoredRecord[] {
+    const rows =
+      way === 'Falling'
+        ? this.#stateBefore.all(owner, kind, state, after, beyond ?? LAST_ID, limit)
+        : this.#stateAfter.all(owner, kind, state, later(after, beyond), limit);
+    return recordsIn(rows);
+  }
+
+  countInState(owner: RecordOwner, kind: RecordKind, state: string, after = ''): number {
+    return numberOf(this.#stateCount.get(owner, kind, state, after), 'count');
   }
 
   count(owner: RecordOwner, kind: RecordKind): number {
