@@ -36,6 +36,8 @@ export class S3Server implements AsyncDisposable {
   /** Answered to all, once for each. */
   readonly nextErrors: Answered[] = [];
   isHanging = false;
+  /** Hangs as soon as this part has come, and forgets it. */
+  hangsAtPart: number | undefined;
   readonly #server: Server;
   #made = 0;
 
@@ -53,6 +55,7 @@ export class S3Server implements AsyncDisposable {
       });
       request.on('error', () => undefined);
       request.on('end', () => {
+        if (part > 0 && part === this.hangsAtPart) this.isHanging = true;
         if (this.isHanging) return;
         const asked = { method: request.method!, url, request, body: Buffer.concat(chunks) };
         const [status, body = '', headers = {}] = this.#answer(asked);

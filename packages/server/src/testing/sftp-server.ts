@@ -55,6 +55,8 @@ export class SftpServer implements AsyncDisposable {
   diskBytesMax = Infinity;
   /** It answers no more writes. */
   isHanging = false;
+  /** Hangs as soon as so many bytes have been written. */
+  hangsAtBytes = Infinity;
   /** Of the user, in the form of OpenSSH. */
   userKey: string | undefined;
   written = 0;
@@ -145,6 +147,7 @@ export class SftpServer implements AsyncDisposable {
       stream.handle(id, Buffer.from(path));
     });
     stream.on('WRITE', (id: number, handle: Buffer, offset: number, bytes: Buffer) => {
+      if (this.written >= this.hangsAtBytes) this.isHanging = true;
       if (this.isHanging) return;
       if (this.written + bytes.length > this.cutAfterBytes) {
         this.cutAfterBytes = Infinity;
