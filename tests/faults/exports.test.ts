@@ -64,7 +64,7 @@ for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Ba
       }
       const left = readdirSync(join(backend.start.dataDirectory, 'exports'));
       assert.deepEqual(
-        left.filter((file) => !file.endsWith('.export')),
+        left.filter((file) => !/\.(export|node)$/.test(file)),
         [],
       );
     } finally {

@@ -23,8 +23,8 @@ import {
 import { type Service, startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
 
-const EVENTS = SIZE.isLong ? 200_000 : 10_000;
-const KILLS = SIZE.isLong ? 20 : 3;
+const EVENTS = SIZE.isLong ? 200_000 : 6000;
+const KILLS = SIZE.isLong ? 20 : 2;
 
 const WANTED: readonly ExportRequest[] = [
   // Complete: one range proof.

@@ -101,3 +101,20 @@ test('an export of nothing is proven, too', async () => {
   const { bundle, manifest } = await exported('nothing', {});
   assert.deepEqual([bundle.entries, manifest.counts.exported], [0, 0]);
 });
+
+test('an export with criteria is in the order of the log, whatever times the events say', async () => {
+  const hours = [9, 3, 7, 3, 1];
+  const events = hours.map((hour, i) => ({
+    timestamp: `2026-01-01T0${hour}:00:00Z`,
+    actor: { actorType: 'User', userId: 'u' },
+    action: 'Update.Invoice',
+    resource: { resourceType: 'Invoice', resourceId: `I-${i}` },
+  }));
+  await ask('unordered', 'POST', '/audit-events/batch', { events });
+  const criteria = { query: 'invoice' };
+  const { texts, bundle } = await exported('unordered', { criteria, format: 'NDJSON' });
+  assert.equal(bundle.entries, hours.length);
+  const rows = texts.get('events.ndjson')!.trimEnd().split('\n');
+  const ids = rows.map((row) => (JSON.parse(row) as AuditEvent).resource.resourceId);
+  assert.deepEqual(ids, ['I-0', 'I-1', 'I-2', 'I-3', 'I-4']);
+});

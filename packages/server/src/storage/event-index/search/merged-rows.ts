@@ -1,9 +1,9 @@
-// The rows of all pieces of the log as one, in the order that is asked for. Of an order by time, a piece is opened only when
-// no row that is open comes before all of its own.
+// The rows of all pieces of the log as one, in the order that is asked for. Of an order by time, and of that of the
+// log, a piece is opened only when no row that is open comes before all of its own.
 
 import type { SortKey } from '../../../events/event-index.ts';
 import type { DocSet } from '../segments/doc-set.ts';
-import { type Row, type RowOrder, rowsIn } from './rows.ts';
+import { indexOf, type Row, type RowOrder, rowsIn } from './rows.ts';
 import type { Searched } from '../segments/searched.ts';
 
 /** The docs of a piece that may be shown, found when it is opened. */
@@ -24,18 +24,27 @@ export async function* mergedRows(
   beyond: SortKey | undefined,
 ): AsyncGenerator<Row> {
   const [step] = order.steps;
-  const isByTime = step?.field === 'timestamp';
-  const isDescending = step?.isDescending ?? false;
-  const boundOf = ({ piece }: FoundIn) =>
-    isByTime ? (isDescending ? -piece.maxMs : piece.minMs) : -Infinity;
+  const isOfLog = step === undefined;
+  const isSpread = isOfLog || step.field === 'timestamp';
+  const isDescending = step?.isDescending ?? order.isIndexDescending;
+  const endsOf = ({ firstIndex, docs, minMs, maxMs }: Searched) =>
+    isOfLog ? [firstIndex, firstIndex + docs - 1] : [minMs, maxMs];
+  const boundOf = ({ piece }: FoundIn) => {
+    const [least, greatest] = endsOf(piece) as [number, number];
+    if (!isSpread) return -Infinity;
+    return isDescending ? -greatest : least;
+  };
   // The last of them is opened first.
   const closed = pieces.toSorted((a, b) => boundOf(b) - boundOf(a));
   // All are opened then, and together they read their blocks at once.
-  if (!isByTime) await Promise.all(pieces.map((found) => found.docs()));
+  if (!isSpread) await Promise.all(pieces.map((found) => found.docs()));
   const open: Open[] = [];
-  const placeOf = ({ rows, at }: Open) => (isDescending ? -rows[at]!.atMs : rows[at]!.atMs);
+  const placeOf = ({ rows, at }: Open) => {
+    const place = isOfLog ? indexOf(rows[at]!) : rows[at]!.atMs;
+    return isDescending ? -place : place;
+  };
   const mayBeNext = (found: FoundIn | undefined, best: Open | undefined) =>
-    found !== undefined && (best === undefined || !isByTime || boundOf(found) <= placeOf(best));
+    found !== undefined && (best === undefined || !isSpread || boundOf(found) <= placeOf(best));
   for (;;) {
     let best = bestOf(open, order);
     while (mayBeNext(closed.at(-1), best)) {

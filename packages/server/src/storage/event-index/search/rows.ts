@@ -43,7 +43,8 @@ export class RowOrder {
       direction === 'Next' ? steps : steps.map((step) => ({ ...step, isDescending: !step.isDescending }));
     const last = turned.at(-1)?.isDescending ?? direction === 'Previous';
     const uses = (field: OrderStep['field']) => turned.some((step) => step.field === field);
-    const isWhole = uses('timestamp') || uses('eventId');
+    // Without any step it is the order of the log.
+    const isWhole = turned.length === 0 || uses('timestamp') || uses('eventId');
     this.steps = isWhole ? turned : [...turned, { field: 'timestamp', isDescending: last }];
     this.isIndexDescending = last;
     this.gatheredMax = gatheredMax;
@@ -108,8 +109,8 @@ async function* walk(
   docs: DocSet,
   [step, ...rest]: readonly OrderStep[],
 ): AsyncGenerator<readonly Row[]> {
-  if (docs.count <= walked.order.gatheredMax || step === undefined)
-    yield await sortedRows(walked, docs.list());
+  if (docs.count <= walked.order.gatheredMax) yield await sortedRows(walked, docs.list());
+  else if (step === undefined) yield* walkLog(walked, docs);
   else if (step.field === 'action') yield* walkActions(walked, docs, step, rest);
   else yield* walkOrder(walked, docs, step, rest.length === 0);
 }
@@ -118,6 +119,20 @@ async function* walk(
 async function sortedRows({ piece, order, beyond }: Walk, docs: ArrayLike<number>): Promise<Row[]> {
   const rows = await readRows(piece, docs, order);
   return order.beyond(rows, beyond).toSorted((a, b) => order.compare(a, b));
+}
+
+/** The order of the log is that of the docs. */
+async function* walkLog(walked: Walk, docs: DocSet): AsyncGenerator<readonly Row[]> {
+  const { piece, order, beyond } = walked;
+  const step = order.isIndexDescending ? -1 : 1;
+  const first = order.isIndexDescending ? piece.docs - 1 : 0;
+  const next = beyond === undefined ? first : beyond.index - piece.firstIndex + step;
+  const isPassed = order.isIndexDescending ? next > first : next < first;
+  for (let at = isPassed ? first : next; at >= 0 && at < piece.docs; at += step * COLUMN_DOCS) {
+    const length = Math.min(COLUMN_DOCS, step > 0 ? piece.docs - at : at + 1);
+    const found = docs.among(Uint32Array.from({ length }, (_, i) => at + step * i));
+    if (found.length > 0) yield await sortedRows(walked, found);
+  }
 }
 
 /** One action after the other, and of each what the other steps say. */

@@ -36,7 +36,7 @@ export function questionOf(asked: Partial<Question>): Question {
 /** What is found among these events, in order. */
 export function expectedOf(events: readonly QueriedEvent[], asked: Partial<Question>): QueriedEvent[] {
   const { query, filters, sight, order } = questionOf(asked);
-  const steps = order === 'Relevance' ? [] : order;
+  const steps = order === 'Relevance' ? BY_TIME : order;
   return events
     .filter(({ classification }) => sight.access !== undefined || sight.visible.includes(classification))
     .flatMap((event) => seenBy(event, sight) ?? [])
@@ -76,7 +76,9 @@ export function draftOf(
   };
 }
 
-/** In the steps, and then in the order of the log, each as the last step goes. */
+const BY_TIME: readonly OrderStep[] = [{ field: 'timestamp', isDescending: false }];
+
+/** In the steps, then by time, and then in the order of the log, each as the last step goes; of no step in the order of the log. */
 function compareBy(steps: readonly OrderStep[], a: QueriedEvent, b: QueriedEvent): number {
   for (const { field, isDescending } of steps) {
     const order =
@@ -85,8 +87,9 @@ function compareBy(steps: readonly OrderStep[], a: QueriedEvent, b: QueriedEvent
   }
   const isDescending = steps.at(-1)?.isDescending ?? false;
   const order =
-    (steps.some(({ field }) => field === 'timestamp') ? 0 : compareTimes(a.timestamp, b.timestamp)) ||
-    a.sequence - b.sequence;
+    (steps.length === 0 || steps.some(({ field }) => field === 'timestamp')
+      ? 0
+      : compareTimes(a.timestamp, b.timestamp)) || a.sequence - b.sequence;
   return isDescending ? -order : order;
 }
 
