@@ -49,6 +49,9 @@ const CLIENT_ERROR_MIN = 400;
 const SERVER_ERROR_MIN = 500;
 /** Before trying again to read subscriptions that could not be read. */
 const UNREADABLE_MS = 5000;
+/** How long an attempt that failed waits to learn whether its subscription was paused or resumed meanwhile. */
+const AWAY_MS_MAX = 30_000;
+const AWAY_REST_MS = 500;
 const NOT_MADE = 'what it tells could not be read; the diagnostics say why';
 const WAITED_TOO_LONG = 'it has waited for longer than a paused subscription keeps its deliveries';
 
@@ -173,7 +176,7 @@ async function attempt(
       ...history,
       lanes: [{ ...laneOf(subscriptionId), status: 'Works' }],
     };
-  const news = await newsOf(sent, subscription, parts);
+  const news = await newsOf(sent, subscription, signal, parts);
   const { reason } = sent;
   if (isLast(sent, attemptNumber, subscription))
     return { status: 'Dead', reason, keepMs, ...history, lanes: news };
@@ -207,12 +210,28 @@ function isLast(
 async function newsOf(
   { status }: Sent,
   subscription: SubscriptionRecord,
+  signal: AbortSignal,
   parts: DelivererParts,
 ): Promise<LaneNews[]> {
-  const { tenantId, subscriptionId, round } = subscription;
-  const current = (await parts.subscriptions.latest(tenantId)).get(subscriptionId);
-  if (current?.round !== round) return [];
+  if ((await currentRound(subscription, signal, parts)) !== subscription.round) return [];
   return [status === GONE ? failedForGood(subscription) : failed(subscription, parts)];
+}
+
+/** Undefined: it is deleted, or cannot be read. A database that is away for a moment must not cost the attempt its place in the history. */
+async function currentRound(
+  { tenantId, subscriptionId }: SubscriptionRecord,
+  signal: AbortSignal,
+  { subscriptions, clock }: DelivererParts,
+): Promise<number | undefined> {
+  const untilNs = clock.monotonicNs() + AWAY_MS_MAX * 1e6;
+  for (;;) {
+    try {
+      return (await subscriptions.latest(tenantId)).get(subscriptionId)?.round;
+    } catch {
+      if (signal.aborted || clock.monotonicNs() >= untilNs) return undefined;
+      await wait(clock, AWAY_REST_MS, signal);
+    }
+  }
 }
 
 function pausedLane({ subscriptionId, round }: SubscriptionRecord): LaneNews {
