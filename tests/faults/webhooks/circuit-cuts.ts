@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { until } from '../../../packages/server/src/testing/until.ts';
+import { noteOf } from '../../../packages/server/src/webhooks/lane-circuits.ts';
 import type { Backend } from '../backends.ts';
 import type { Service } from '../running.ts';
 import { CutPlace, IN_WORDS, type Statement, type WhereOf } from './cuts.ts';
@@ -19,7 +20,7 @@ interface ProbeCut extends Statement {
   readonly status: 'Active' | 'Failed';
 }
 
-/** By name. The subscription must be in its first round. */
+/** By name. */
 const PROBES: Readonly<Record<string, ProbeCut>> = {
   'the failure that opens the circuit': {
     statement: 'INSERT INTO jobs',
@@ -37,7 +38,8 @@ const PROBES: Readonly<Record<string, ProbeCut>> = {
   'a test delivery that arrives': { ...OPENING, answers: 200, status: 'Active' },
   'a test delivery that ends it for good': {
     statement: 'UPDATE lanes SET is_open = 0',
-    value: '{"round":1,"state":"Failed"}',
+    // The note of the lane, of the round that the subscription is in.
+    value: 'Failed',
     answers: 410,
     status: 'Failed',
   },
@@ -64,7 +66,12 @@ interface Cuts extends AsyncDisposable {
   /** For each cut: starts a service, has it killed there, and starts the next one. */
   each<S extends Statement>(
     statements: Readonly<Record<string, S>>,
-    doing: (service: Service, cut: () => void, statement: S, marker: string) => Promise<unknown>,
+    doing: (
+      service: Service,
+      cut: (value?: string) => void,
+      statement: S,
+      marker: string,
+    ) => Promise<unknown>,
     after: (next: Service, statement: S) => Promise<unknown>,
   ): Promise<void>;
 }
@@ -78,8 +85,9 @@ async function cutting(open: () => Promise<Backend>, whereOf: WhereOf): Promise<
         for (const where of whereOf(number)) {
           const marker = `${IN_WORDS[where]} ${name}`;
           const service = await place.start();
-          const { statement: text, value } = statement;
-          await doing(service, () => place.cutAt({ statement: text, value, where }), statement, marker);
+          const cut = (value = statement.value) =>
+            place.cutAt({ statement: statement.statement, value, where });
+          await doing(service, cut, statement, marker);
           await place.killed(service).catch((error: unknown) => {
             throw new Error(`it is not killed ${marker}`, { cause: error });
           });
@@ -106,6 +114,7 @@ export async function requireProbesSurvive(
   const healthy = consumer.reply;
   const statusOf = async ({ url }: Service) => (await deliveries.standing(url))!.status;
   let report = '';
+  let round = 1;
   {
     const first = await place.start();
     await deliveries.subscribe(first.url);
@@ -114,20 +123,23 @@ export async function requireProbesSurvive(
   }
   await cuts.each(
     PROBES,
-    async (service, cut, { answers }, marker) => {
+    async (service, cut, { answers, status }, marker) => {
       consumer.reply = () => 500;
       if (answers === undefined) cut();
       for (let i = 0; i < 4; i++) if (!(await deliveries.send(service.url, marker))) return;
       if (answers === undefined) return;
       await until(async () => (await statusOf(service)) === 'Paused');
       consumer.reply = () => answers;
-      cut();
+      cut(status === 'Failed' ? noteOf({ round, state: 'Failed' }) : undefined);
     },
     async (next, { status }) => {
       if (status === 'Active') consumer.reply = healthy;
       await until(async () => (await statusOf(next)) === status);
       consumer.reply = healthy;
-      if (status === 'Failed') await deliveries.change(next.url, 'resume');
+      if (status === 'Failed') {
+        await deliveries.change(next.url, 'resume');
+        round += 1;
+      }
       report = await deliveries.requireAll(next.url);
       assert.equal(await statusOf(next), 'Active');
     },
