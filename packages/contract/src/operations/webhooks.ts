@@ -34,7 +34,7 @@ export const WEBHOOK_OPERATIONS = [
     permission: 'audit.webhooks.manage',
     input: { subscription: SubscriptionConfiguration },
     output: json(NewSubscription),
-    answers: { Created: 'The subscription, with its secret for the only time.' },
+    answers: { Created: 'The subscription, with its secret, which is not shown again.' },
     rest: {
       method: 'POST',
       path: '/webhooks/subscriptions',
@@ -101,12 +101,12 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.delete',
-    summary: 'Delete a subscription and what it is still owed',
+    summary: 'Delete a subscription and its queued deliveries',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId, ifMatch },
     output: none,
-    answers: { Removed: 'Nothing is sent any more.' },
+    answers: { Removed: 'Nothing more is sent.' },
     rest: {
       method: 'DELETE',
       path: '/webhooks/subscriptions/{subscriptionId}',
@@ -120,7 +120,7 @@ export const WEBHOOK_OPERATIONS = [
     permission: 'audit.webhooks.manage',
     input: { subscriptionId },
     output: json(Subscription),
-    answers: { Done: 'It is paused, as it may have been before.' },
+    answers: { Done: 'It is paused now, even if it was before.' },
     rest: {
       method: 'POST',
       path: '/webhooks/subscriptions/{subscriptionId}/pause',
@@ -134,7 +134,7 @@ export const WEBHOOK_OPERATIONS = [
     permission: 'audit.webhooks.manage',
     input: { subscriptionId },
     output: json(Subscription),
-    answers: { Done: 'It is active, as it may have been before.' },
+    answers: { Done: 'It is active now, even if it was before.' },
     rest: {
       method: 'POST',
       path: '/webhooks/subscriptions/{subscriptionId}/resume',
@@ -156,12 +156,12 @@ export const WEBHOOK_OPERATIONS = [
   }),
   operation({
     name: 'subscriptions.rotateSecret',
-    summary: 'Make a new signing secret; the old one signs too for a while',
+    summary: 'Make a new signing secret; the old one signs, too, for a while',
     effect: 'Write',
     permission: 'audit.webhooks.manage',
     input: { subscriptionId, rotation: optional(SecretRotation) },
     output: json(RotatedSecret),
-    answers: { Done: 'The new secret, for the only time.' },
+    answers: { Done: 'The new secret, which is not shown again.' },
     rest: {
       method: 'POST',
       path: '/webhooks/subscriptions/{subscriptionId}/rotate-secret',
@@ -177,7 +177,7 @@ export const WEBHOOK_OPERATIONS = [
     input: { subscriptionId, recovery: RecoveryRequest },
     output: json(Recovery),
     answers: {
-      Accepted: 'The log is read again; the operation says how far.',
+      Accepted: 'The log is read again; the operation shows the progress.',
       Repeated: 'Recognised by its key: the first answer again.',
     },
     rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/recover', body: 'recovery' },

@@ -87,9 +87,9 @@ const headersAre = {
 
 const pem = (description: string) => text(LIMITS.pemLengthMax, description);
 const certificates = {
-  ca: optional(pem('PEM: the authorities that verify the consumer; those of the system, when absent.')),
+  ca: optional(pem('PEM: the authorities that verify the consumer; by default those of the system.')),
   certificate: optional(
-    pem('PEM: the certificate by which the service is known to the consumer, with its chain.'),
+    pem('PEM: the certificate that the service presents to the consumer, with its chain.'),
   ),
 };
 const clientKey = secret(
@@ -201,7 +201,7 @@ export const TlsPatch = strictObject('TlsPatch', 'A JSON merge patch of the cert
 export type SubscriptionPatch = Static<typeof SubscriptionPatch>;
 export const SubscriptionPatch = strictObject(
   'SubscriptionPatch',
-  'A JSON merge patch: what is absent stays, null goes back to the default. The result must be a valid subscription.',
+  'A JSON merge patch: absent members stay, null restores the default. The result must be a valid subscription.',
   {
     name: optional(orNull(members.name)),
     url: optional(orNull(members.url)),
@@ -220,7 +220,7 @@ export const SubscriptionPatch = strictObject(
   },
 );
 
-export const SubscriptionStatus = choice('SubscriptionStatus', 'Failed is left only by resuming.', [
+export const SubscriptionStatus = choice('SubscriptionStatus', 'Only resuming ends `Failed`.', [
   'Active',
   'Paused',
   'Failed',
@@ -272,7 +272,7 @@ export const SECRET_GRACE_DEFAULT = 'P1D';
 export type SecretRotation = Static<typeof SecretRotation>;
 export const SecretRotation = strictObject('SecretRotation', 'How the old secret ends.', {
   gracePeriod: optional(
-    byDefault(doc(Duration, 'So long the old secret signs too: `PT0S` to `P7D`.'), SECRET_GRACE_DEFAULT),
+    byDefault(doc(Duration, 'How long the old secret signs, too: `PT0S` to `P7D`.'), SECRET_GRACE_DEFAULT),
   ),
 });
 
@@ -285,7 +285,7 @@ export const RotatedSecret = object('RotatedSecret', 'The new secret.', {
 
 export const AttemptTimings = object(
   'AttemptTimings',
-  'Milliseconds of each phase; one that was not needed, as on a kept connection, has none.',
+  'Milliseconds of each phase. Phases that were not needed, as on a connection that was kept open, are absent.',
   {
     dnsMs: optional(Milliseconds),
     connectMs: optional(Milliseconds),
@@ -314,7 +314,7 @@ export const DeliveryAttempt = object('DeliveryAttempt', 'One try.', {
   requestHeaders: optional(
     mapOf(Type.String(), {
       description:
-        'As they were sent; credentials are `[REDACTED]`, and so are signatures of what is kept. Kept of the newest attempt alone.',
+        'As they were sent, with credentials as `[REDACTED]`, and in a history signatures, too. Kept for the newest attempt only.',
     }),
   ),
   timings: optional(AttemptTimings),
@@ -328,7 +328,7 @@ export const DeliveryStatus = choice('DeliveryStatus', 'Where a delivery stands.
 ]);
 
 export type Delivery = Static<typeof Delivery>;
-export const Delivery = object('Delivery', 'One notification owed to one subscription, with its history.', {
+export const Delivery = object('Delivery', 'One notification to one subscription, with its history.', {
   webhookId: WebhookId,
   subscriptionId: SubscriptionId,
   webhookType: WebhookType,
@@ -347,11 +347,11 @@ export const TestDelivery = object('TestDelivery', 'How the consumer answered on
 
 export type RecoveryRequest = Static<typeof RecoveryRequest>;
 export const RecoveryRequest = strictObject('RecoveryRequest', 'Send again what was not acknowledged.', {
-  since: doc(Instant, 'Of events received since then, itself included.'),
+  since: doc(Instant, 'For events received since then, inclusive.'),
 });
 
 export type Recovery = Static<typeof Recovery>;
-export const Recovery = object('Recovery', 'A recovery under way: the operation says how far it has come.', {
+export const Recovery = object('Recovery', 'A recovery under way; the operation shows its progress.', {
   operationId: OperationId,
   subscriptionId: SubscriptionId,
   since: Instant,
