@@ -33,6 +33,15 @@ it('docs/guides/search.md does what it says', async () => {
   assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
 });
 
+it('docs/guides/schedules.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const guide = 'docs/guides/schedules.md';
+  const answers = service.run(shellBlocks(guide));
+  const [shown] = shownAnswers(guide).values();
+  assert.match(answers[1]!.trimStart(), new RegExp(`^${shownText(shown!.text).source}$`));
+  assert.match(answers[2]!, /SCHEDULE ID[^]*to the auditor +Day +yes/);
+});
+
 it('docs/guides/received-export.md does what it says', async () => {
   await using service = await startByCommand('npm start --silent');
   const guide = 'docs/guides/received-export.md';

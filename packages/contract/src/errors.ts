@@ -66,6 +66,7 @@ export const ERRORS = {
   POLICY_NOT_FOUND: caller('The tenant has no such policy, or it is deleted.'),
   RULE_NOT_FOUND: caller('The policy has no such rule.'),
   EXPORT_NOT_FOUND: caller('The tenant has no such export, or it was cancelled or deleted.'),
+  SCHEDULE_NOT_FOUND: caller('The tenant has no such schedule of exports, or it was deleted.'),
   SUBSCRIPTION_NOT_FOUND: caller('The tenant has no such subscription.'),
   DELIVERY_NOT_FOUND: caller('The subscription has no such delivery.'),
   MESSAGE_NOT_FOUND: caller('There is no such dead letter, it was reprocessed, or its time is over.'),

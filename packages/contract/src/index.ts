@@ -21,6 +21,7 @@ export * from './schemas/condition.ts';
 export * from './schemas/error.ts';
 export * from './schemas/event.ts';
 export * from './schemas/export.ts';
+export * from './schemas/export-schedule.ts';
 export * from './schemas/health.ts';
 export * from './schemas/hold.ts';
 export * from './schemas/job.ts';
@@ -48,6 +49,7 @@ export {
   PolicyId,
   RoleName,
   RuleId,
+  ScheduleId,
   Sequence,
   StreamId,
   SubscriptionId,

@@ -134,6 +134,7 @@ export const LIMIT_GROUPS = {
     ],
     privateKeyLengthMax: [16 * KB, 'The private key of a destination, in characters.'],
     exportContentColumnsMax: [50, 'Columns of a CSV for single values of context and payload.'],
+    exportSchedulesMax: [20, 'Schedules of exports that a tenant has.'],
     exportCancelMs: [2 * SECOND, 'Within this time a cancelled export has stopped.'],
   },
   Subscriptions: {

@@ -16,6 +16,7 @@ import { PROTOCOLS } from './operation.ts';
 import type { InputValue, Operation, OutputValue, Protocol } from './operation.ts';
 import { ADMIN_OPERATIONS } from './operations/admin.ts';
 import { EVENT_OPERATIONS } from './operations/events.ts';
+import { EXPORT_SCHEDULE_OPERATIONS } from './operations/export-schedules.ts';
 import { EXPORT_OPERATIONS } from './operations/exports.ts';
 import { HEALTH_OPERATIONS } from './operations/health.ts';
 import { POLICY_OPERATIONS } from './operations/policies.ts';
@@ -31,7 +32,7 @@ export const OPERATION_GROUPS = {
   Events: EVENT_OPERATIONS,
   'Streams and proofs': STREAM_OPERATIONS,
   'Policies and holds': POLICY_OPERATIONS,
-  Exports: EXPORT_OPERATIONS,
+  Exports: [...EXPORT_OPERATIONS, ...EXPORT_SCHEDULE_OPERATIONS],
   Webhooks: WEBHOOK_OPERATIONS,
   Administration: ADMIN_OPERATIONS,
   Health: HEALTH_OPERATIONS,

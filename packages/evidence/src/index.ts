@@ -93,7 +93,7 @@ export {
   proveConsistency,
   proveInclusion,
   proveRange,
-  proveRangeBefore,
+  proveRangeBetween,
   subtreeHashes,
   treeRoot,
 } from './tree/prove.ts';
@@ -195,7 +195,14 @@ export {
 export { type ExportHashing, type ExportVerdict, verifyExport } from './export/verify-export.ts';
 export { columnName, contentCell, type ContentPath } from './export/content-columns.ts';
 export { formatManifest, manifestText } from './export/format-manifest.ts';
-export { type ExportArchive, MANIFEST_FORMAT, MANIFEST_NAME, PAGE_NAME } from './export/manifest.ts';
+export { type ChainedFile, type ChainVerdict, verifyChain } from './export/verify-chain.ts';
+export {
+  type ExportArchive,
+  MANIFEST_FORMAT,
+  type Manifest,
+  MANIFEST_NAME,
+  PAGE_NAME,
+} from './export/manifest.ts';
 export { type ArchiveBytes, ZipArchive } from './export/zip-archive.ts';
 export {
   bundleVerdictRows,

@@ -5,21 +5,21 @@ import { writeFileSync } from 'node:fs';
 import {
   type Export,
   ExportCompression,
-  ExportFormat,
   type ExportRequest,
   JobStatus,
   ULID_PATTERN,
 } from '@tallystick/contract';
-import { EvidenceError, parseJson } from '@tallystick/evidence';
 import { Command } from 'commander';
 import { addServiceOptions, type ServiceAccess, serviceIn, type ServiceOptions } from '../address-options.ts';
 import { CannotRun, EXIT } from '../cannot-run.ts';
+import { addCriteriaOptions, criteriaIn, type CriteriaOptions } from '../exports/criteria-options.ts';
 import { downloadFile } from '../exports/download-file.ts';
 import { EXPORT_COLUMNS, exportRows } from '../exports/export-tables.ts';
 import { type ServedExports, servedExports } from '../exports/served-exports.ts';
+import { exportScheduleCommand } from './export-schedule.ts';
 import { failedAsking } from '../failed-asking.ts';
 import { NoAnswer } from '../fetch-bytes.ts';
-import { collect, oneOf, wordsIn, wordsOf } from '../given-option.ts';
+import { oneOf, wordsIn, wordsOf } from '../given-option.ts';
 import { newChange } from '../new-change.ts';
 import { requireNewFile } from '../new-file.ts';
 import { type LineOutput, lineOutput } from '../output/line-output.ts';
@@ -27,13 +27,9 @@ import { printable } from '../output/printable.ts';
 import { startProgress } from '../output/progress.ts';
 import { jsonLines, type JsonOption, titledLines, writeRows } from '../output/rows.ts';
 
-interface CreateOptions extends ServiceOptions, JsonOption {
-  readonly format: string;
+interface CreateOptions extends ServiceOptions, JsonOption, CriteriaOptions {
   readonly compression: string;
-  readonly query?: string;
-  readonly filters?: string;
   readonly name?: string;
-  readonly column?: readonly string[];
   readonly proofs?: true;
   readonly out?: string;
 }
@@ -67,6 +63,7 @@ export function exportCommand(): Command {
     .addCommand(downloadCommand())
     .addCommand(retryCommand())
     .addCommand(deleteCommand())
+    .addCommand(exportScheduleCommand())
     .addCommand(pageCommand());
 }
 
@@ -76,13 +73,9 @@ function createCommand(): Command {
     .description(
       'Requests an export of what the tenant has now, as you may see it. With --out it waits for the file and downloads it.',
     );
-  return addServiceOptions(command, 'whose events')
-    .option('--format <format>', `of the events: ${wordsOf(ExportFormat).join(', ')}`, 'JSON')
+  return addCriteriaOptions(addServiceOptions(command, 'whose events'))
     .option('--compression <how>', `of the file: ${wordsOf(ExportCompression).join(', ')}`, 'None')
-    .option('--query <query>', 'only events that a search for this finds')
-    .option('--filters <json>', 'only events that pass, as in a search: {"actions":["Delete.*"]}')
     .option('--name <name>', 'what it is called')
-    .option('--column <path>', 'of CSV: a column for this value: payload.amount; repeat for several', collect)
     .option('--proofs', 'put proofs beside the events; needs --compression Zip')
     .option('--out <file>', 'wait, and download it here; never replaces a file')
     .option('--json', "print the service's answer, as JSON")
@@ -207,39 +200,13 @@ function exportIdIn(text: string): string {
   throw new CannotRun(`${JSON.stringify(text.slice(0, 80))} is no exportId, which has 26 characters`);
 }
 
-function requestOf({
-  format,
-  compression,
-  query,
-  filters,
-  name,
-  column,
-  proofs,
-}: CreateOptions): ExportRequest {
-  const criteria = {
-    ...(query !== undefined && { query }),
-    ...(filters !== undefined && { filters: filtersIn(filters) }),
-  };
+function requestOf({ compression, name, proofs, ...options }: CreateOptions): ExportRequest {
   return {
     ...(name !== undefined && { name }),
-    criteria,
-    format: oneOf(wordsOf(ExportFormat), format, 'format') as ExportFormat,
+    ...criteriaIn(options),
     compression: oneOf(wordsOf(ExportCompression), compression, 'compression') as ExportCompression,
-    ...(column && { contentColumns: [...column] }),
     ...(proofs && { includeProofs: proofs }),
   };
-}
-
-/** The service says what is wrong with them. */
-function filtersIn(text: string): object {
-  try {
-    const read = parseJson(text);
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return read;
-  } catch (error) {
-    if (!(error instanceof EvidenceError)) throw error;
-    throw new CannotRun(`--filters is not JSON: ${error.message}`);
-  }
-  throw new CannotRun('--filters is a JSON object: {"actions":["Delete.*"]}');
 }
 
 /** Or failed. */

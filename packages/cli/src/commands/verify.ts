@@ -21,6 +21,7 @@ import { collect } from '../given-option.ts';
 import { hostHashing } from '../verify/host-hashing.ts';
 import { policyIn, requireQuorum } from '../verify/policy-option.ts';
 import { trustOf } from '../verify/trust-options.ts';
+import { verifyChainIn } from '../verify/verify-chain.ts';
 import { printable } from '../output/printable.ts';
 import { startProgress } from '../output/progress.ts';
 import { isAddress, type LogOptions, requireNoLogOptions, verifyLogAt } from '../verify/verify-log.ts';
@@ -42,6 +43,7 @@ import {
 const VERIFY_EXIT = { verified: 0, notVerified: 1, couldNotRun: 2 } as const;
 
 interface Options extends StoreOptions, LogOptions {
+  readonly chain?: true;
   readonly json?: true;
 }
 
@@ -109,11 +111,14 @@ export function verifyCommand(): Command {
       'of a data directory or a database: do not compare the index, which takes longest',
     )
     .option('--verbose', 'of a data directory or a database: also say what is no part of the evidence')
+    .option('--chain', 'of a folder with the files of a schedule: verify each, and that none is missing')
     .option('--json', 'print the verdict as JSON')
     .addOption(configFileOption())
-    .action(async (file: string, options: Options) => {
-      process.exitCode = await run(file, options);
-    });
+    .action(act);
+}
+
+async function act(file: string, options: Options): Promise<void> {
+  process.exitCode = await run(file, options);
 }
 
 async function run(file: string, options: Options): Promise<number> {
@@ -128,6 +133,11 @@ async function run(file: string, options: Options): Promise<number> {
     const policy = await policyIn(options.policy);
     if (!isDatabase(file)) requireNoAddress(file);
     requireNoLogOptions(options);
+    if (options.chain) {
+      refuseStoreOptions(options);
+      show(await verifyChainIn(file, { trust: await trustOf(options, policy), policy }));
+      return VERIFY_EXIT.verified;
+    }
     if (isDatabase(file) || (isDirectory(file) && !isUnpacked(file))) {
       if (policy !== undefined) throw new CannotRun('--policy is not for a data directory or a database');
       const { isVerified, report } = await verifyStore(file, options);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import {
   EvidenceError,
   type ExportArchive,
+  type ExportVerdict,
   MANIFEST_NAME,
   type Trust,
   verifyExport,
@@ -37,11 +38,21 @@ export function isUnpacked(folder: string): boolean {
   return existsSync(join(folder, MANIFEST_NAME));
 }
 
-export async function verifyArchive(
+interface Trusting {
+  readonly trust: Trust;
+  readonly policy: WitnessPolicy | undefined;
+}
+
+export async function verifyArchive(file: string, trusting: Trusting): Promise<Report> {
+  await using archive = await openExport(file);
+  return reportExport(file, await verdictOn(file, archive, trusting));
+}
+
+export async function verdictOn(
   file: string,
-  { trust, policy }: { readonly trust: Trust; readonly policy: WitnessPolicy | undefined },
-): Promise<Report> {
-  await using archive = isUnpacked(file) ? unpacked(file) : await packed(file);
+  archive: ExportArchive,
+  { trust, policy }: Trusting,
+): Promise<ExportVerdict> {
   using progress = startProgress(`verifying ${file}`, 'bytes');
   const entry = async function* (name: string) {
     for await (const chunk of archive.entry(name)) {
@@ -52,10 +63,14 @@ export async function verifyArchive(
   const hashing = { ...hostHashing(), running: () => createHash('sha256') };
   const verdict = await verifyExport({ names: archive.names, entry }, trust, hashing);
   requireQuorum(verdict.checkpoint.cosignedBy, policy);
-  return reportExport(file, verdict);
+  return verdict;
 }
 
 type Opened = ExportArchive & AsyncDisposable;
+
+export async function openExport(path: string): Promise<Opened> {
+  return isUnpacked(path) ? unpacked(path) : await packed(path);
+}
 
 async function packed(path: string): Promise<Opened> {
   const file = await ArchiveFile.open(path);

@@ -23,7 +23,9 @@ import {
   ExportId,
   Instant,
   Percent,
+  ScheduleId,
   secret,
+  Sequence,
   TenantId,
   text,
 } from './primitives.ts';
@@ -51,7 +53,7 @@ export const ExportCriteria = strictObject('ExportCriteria', 'Which events; all 
   sort: optional(SortSteps),
 });
 
-const contentColumns = doc(
+export const ContentColumns = doc(
   arrayOf(text(LIMITS.conditionPathLengthMax), { maxItems: LIMITS.exportContentColumnsMax }),
   'Of CSV: values in context and payload that get a column each, behind the others: `payload.amount`, `payload.lines[0].sku`.',
 );
@@ -110,7 +112,7 @@ export const ExportRequest = strictObject(
     searchCriteria: optional(doc(ExportCriteria, 'Another word for `criteria`; send one of them.')),
     format: optional(byDefault(ExportFormat, 'JSON')),
     compression: optional(byDefault(ExportCompression, 'None')),
-    contentColumns: optional(contentColumns),
+    contentColumns: optional(ContentColumns),
     includeProofs: optional(
       Type.Boolean({ default: false, description: 'Put an evidence bundle beside the data. Needs `Zip`.' }),
     ),
@@ -177,6 +179,12 @@ export const ExportProgress = object('ExportProgress', 'How far an export has co
   estimatedCompletionAt: optional(doc(Instant, 'While it runs and there is a pace to tell by.')),
 });
 
+export type ExportPlace = Static<typeof ExportPlace>;
+export const ExportPlace = object('ExportPlace', 'Which file of a schedule it is.', {
+  scheduleId: ScheduleId,
+  number: doc(Sequence, 'From 1, without gaps.'),
+});
+
 export type Export = Static<typeof Export>;
 export const Export = object('Export', 'An export, requested, running or done.', {
   exportId: ExportId,
@@ -187,9 +195,10 @@ export const Export = object('Export', 'An export, requested, running or done.',
   criteria: ExportCriteria,
   format: ExportFormat,
   compression: ExportCompression,
-  contentColumns: optional(contentColumns),
+  contentColumns: optional(ContentColumns),
   includeProofs: Type.Boolean(),
   destination: ShownDestination,
+  schedule: optional(ExportPlace),
   requestedAt: Instant,
   requestedBy: CallerName,
   startedAt: optional(Instant),

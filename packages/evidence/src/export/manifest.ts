@@ -57,6 +57,16 @@ export interface Manifest {
     readonly complete: boolean;
   };
   readonly checkpoint: { readonly size: number; readonly root: string };
+  readonly schedule?: ManifestPlace;
+}
+
+/** Which file of a schedule it is. */
+export interface ManifestPlace {
+  readonly scheduleId: string;
+  /** From 1. */
+  readonly number: number;
+  /** SHA-256, in hex, of the manifest before it; null: it is the first. */
+  readonly previous: string | null;
 }
 
 export async function openManifest(bytes: Uint8Array, verifiers: readonly Verifier[]): Promise<Manifest> {
@@ -129,8 +139,21 @@ function manifestIn(read: Record<string, unknown>): Manifest {
       complete: range['complete'],
     },
     checkpoint: { size: countIn(checkpoint, 'size'), root: stringIn(checkpoint, 'root') },
+    ...(read['schedule'] !== undefined && { schedule: placeIn(read['schedule']) }),
   };
 }
+
+function placeIn(value: unknown): ManifestPlace {
+  const place = objectIn(value, 'schedule');
+  const { previous } = place;
+  const number = countIn(place, 'number');
+  const isSound =
+    number > 1 ? typeof previous === 'string' && HASH.test(previous) : number === 1 && previous === null;
+  if (!isSound) throw wrong('schedule does not name the manifest before it');
+  return { scheduleId: stringIn(place, 'scheduleId'), number, previous: previous as string | null };
+}
+
+const HASH = /^[0-9a-f]{64}$/;
 
 function contentColumnsIn(value: unknown): ReadonlyMap<string, ContentPath> {
   const columns = new Map<string, ContentPath>();

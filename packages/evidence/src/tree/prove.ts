@@ -41,8 +41,16 @@ export function proveRange(from: number, to: number, size: number, read: HashRea
   return outside(range, size).map((span) => spanRoot(span, read));
 }
 
-/** The proof of the range from 0 to `to`, out of the proof that its last leaf is in the tree: what lies to the right of that. */
-export function proveRangeBefore(to: number, size: number, inclusion: readonly Uint8Array[]): Uint8Array[] {
-  const path = inclusionPath(to - 1, size);
-  return inclusion.filter((_, i) => path[i]!.side === 'right');
+/**
+ * The proof of a range that is not empty, out of the proofs that its first and its last leaf are in the tree: what lies to the left of
+ * the one, and to the right of the other.
+ */
+export function proveRangeBetween(
+  { begin, end }: Span,
+  size: number,
+  [first, last]: readonly [readonly Uint8Array[], readonly Uint8Array[]],
+): Uint8Array[] {
+  const [before, behind] = [inclusionPath(begin, size), inclusionPath(end - 1, size)];
+  const left = first.filter((_, i) => before[i]!.side === 'left').toReversed();
+  return [...left, ...last.filter((_, i) => behind[i]!.side === 'right')];
 }

@@ -22,6 +22,7 @@ import type { AppendRequest, AppendResult, LogReader } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { createExports, type Exports } from '../exports/exports.ts';
+import { createSchedules, type Schedules } from '../exports/schedules/schedules.ts';
 import { createHolds, type Holds } from '../holds/holds.ts';
 import { createPolicies, type Policies } from '../policies/policies.ts';
 import { createSubscriptions, type Subscriptions } from '../webhooks/subscriptions.ts';
@@ -38,6 +39,7 @@ export interface Access {
   readonly pendingRedactions: GenuineRecords<PendingRedaction>;
   readonly subscriptions: Subscriptions;
   readonly exports: Exports;
+  readonly schedules: Schedules;
   /** The installation as its own tenant: its log, and the secret by which its repeats are recognised. */
   readonly installation: () => Promise<TenantRecord>;
   readonly change: ChangeRecords;
@@ -121,6 +123,7 @@ export function createAccess(parts: AccessParts): Access {
     pendingRedactions,
     subscriptions: createSubscriptions({ records, kept }),
     exports: createExports({ records, kept }),
+    schedules: createSchedules({ records, kept }),
     installation: () => ensure(INSTALLATION),
     change,
     keyChanges,

@@ -12,6 +12,8 @@ import type { ExportFiles } from '../exports/export-files.ts';
 import { createExportKeys, type ExportKeys } from '../exports/export-keys.ts';
 import { createExportOperations } from '../exports/export-operations.ts';
 import { exportWork } from '../exports/export-work.ts';
+import { createScheduleOperations } from '../exports/schedules/schedule-operations.ts';
+import { scheduleWork } from '../exports/schedules/schedule-work.ts';
 import type { ExportRecord } from '../exports/export.ts';
 import { createExportTold } from '../exports/export-told.ts';
 import { createRemoveFiles } from '../exports/remove-files.ts';
@@ -55,15 +57,16 @@ export interface ExportsParts {
   readonly checkpointer: Pick<Checkpointer, 'refusalOf'>;
   readonly membership: Pick<Membership, 'nodes'>;
   readonly onEnd: (record: ExportRecord) => Promise<void>;
+  readonly wakeExports: () => void;
 }
 
 export function exportsOn(
-  { storage, access, newestWitnessed, signing, checkpointer, membership, onEnd }: ExportsParts,
+  { storage, access, newestWitnessed, signing, checkpointer, membership, onEnd, wakeExports }: ExportsParts,
   { config, clock, random, nextId, telemetry, publicUrl, hasThreads, waysOut }: Surroundings,
 ): ExportsOn {
   const { log, index, tree: trees, records } = storage;
   const shaping = shapingOn(storage, hasThreads);
-  const { exports, tenants, policies, holds, change } = access;
+  const { exports, schedules, tenants, policies, holds, change } = access;
   const { directory = join(config.storage.dataDirectory, 'exports') } = config.exports;
   const files = new ExportFolder(directory, random);
   const boxes = createSecretBoxes(storage.secretKeys, random);
@@ -93,17 +96,9 @@ export function exportsOn(
     uuid,
     onEnd,
   });
-  const deliveries = deliveryWork({
-    ...common,
-    exports,
-    tenants,
-    keys,
-    destinations,
-    targets,
-    change,
-    nextId,
-    uuid,
-  });
+  const changing = { ...common, exports, tenants, keys, destinations, change, nextId, uuid };
+  const deliveries = deliveryWork({ ...changing, targets });
+  const scheduled = scheduleWork({ ...changing, schedules, wakeExports });
   const marks = new NodeMarkFiles(directory);
   const nodes = () => membership.nodes();
   const sharing = new SharedFolder({ marks, nodes, clock, random, telemetry, directory });
@@ -114,7 +109,7 @@ export function exportsOn(
     destinations,
     told,
     removeFiles: createRemoveFiles({ exports, files }),
-    kinds: [work, deliveries],
+    kinds: [work, deliveries, scheduled],
     sharing,
     startLoops() {
       const loops = new AsyncDisposableStack();
@@ -151,6 +146,15 @@ export function exportOperations(
       destinations,
       steadyNowMs,
       wakeDelivery: () => workers.wake('ExportDelivery'),
+    }),
+    ...createScheduleOperations({
+      ...common,
+      schedules: access.schedules,
+      change,
+      cursors,
+      destinations,
+      steadyNowMs,
+      work: storage.work,
     }),
     'exports.download': createDownload({ ...common, sequencer, uuid: () => random.uuid() }),
   };

@@ -108,8 +108,9 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
   // Its subscribers are told of the end of an export, and read then what it is.
   const onEnd = (record: ExportRecord) => following.webhooks.tellOfExport(record);
+  const wakeExports = () => work.workers.wake('Export');
   const made = { storage, ...access, newestWitnessed: witnesses.newestWitnessed, signing };
-  const exporting = exportsOn({ ...made, checkpointer, membership, onEnd }, surroundings);
+  const exporting = exportsOn({ ...made, checkpointer, membership, onEnd, wakeExports }, surroundings);
   const { wakeFollowers, ...following } = followersOn(
     {
       storage,

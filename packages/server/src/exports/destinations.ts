@@ -10,11 +10,13 @@ import { parseJson } from '@tallystick/evidence';
 import type { TenantRecord } from '../access/tenants.ts';
 import type { SecretBoxes } from '../keys/secret-box.ts';
 import type { DeliveryRecord } from './export-delivery.ts';
+import { SCHEDULE_KIND, type ScheduleRecord } from './schedules/schedule.ts';
 import { shownDestination } from './export-delivery.ts';
 import { EXPORT_KIND, type ExportRecord } from './export.ts';
 import type { DestinationFault, ExportTarget, ExportTargets } from './export-target.ts';
 
 type Owner = Pick<ExportRecord, 'tenantId' | 'exportId'>;
+type Schedule = Pick<ScheduleRecord, 'tenantId' | 'scheduleId'>;
 
 export interface Destinations {
   /** Throws INVALID_DESTINATION, or RESIDENCY_VIOLATION. */
@@ -22,6 +24,10 @@ export interface Destinations {
   make(owner: Owner, wanted: WantedDelivery): Promise<DeliveryRecord>;
   /** Throws ClosedBox. */
   open(owner: Owner, delivery: DeliveryRecord): Promise<DeliveryDestination>;
+  /** With its secrets, in a box of a schedule. */
+  seal(owner: Schedule, destination: DeliveryDestination): Promise<string>;
+  /** Throws ClosedBox. */
+  openSealed(owner: Schedule, box: string): Promise<DeliveryDestination>;
 }
 
 export interface WantedDelivery {
@@ -34,6 +40,8 @@ export interface WantedDelivery {
 export function createDestinations(targets: ExportTargets, boxes: SecretBoxes): Destinations {
   const placeOf = ({ tenantId: tenant, exportId: id }: Owner, deliveryId: ExportDeliveryId) =>
     ({ tenant, kind: EXPORT_KIND, id, purpose: `destination of the delivery ${deliveryId}` }) as const;
+  const placeOfSchedule = ({ tenantId: tenant, scheduleId: id }: Schedule) =>
+    ({ tenant, kind: SCHEDULE_KIND, id, purpose: 'destination' }) as const;
   return {
     async admit(destination, tenant) {
       requireResidency(destination, tenant);
@@ -46,6 +54,10 @@ export function createDestinations(targets: ExportTargets, boxes: SecretBoxes): 
     },
     async open(owner, { deliveryId, box }) {
       return parseJson(await boxes.open(box, placeOf(owner, deliveryId))) as DeliveryDestination;
+    },
+    seal: (owner, destination) => boxes.seal(JSON.stringify(destination), placeOfSchedule(owner)),
+    async openSealed(owner, box) {
+      return parseJson(await boxes.open(box, placeOfSchedule(owner))) as DeliveryDestination;
     },
   };
 }

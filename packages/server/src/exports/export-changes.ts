@@ -2,7 +2,7 @@
 // request, and the job that it causes.
 
 import { KINDS } from '@tallystick/evidence';
-import { type ChangeRecords, recordsOf } from '../records/change.ts';
+import { type ChangeRecords, recordsOf, type RecordWrite } from '../records/change.ts';
 import type { Once } from '../streams/log.ts';
 import type { CausedJob } from '../work/jobs.ts';
 import { contentOfExport, EXPORT_KIND, type ExportRecord } from './export.ts';
@@ -44,25 +44,27 @@ export function makingJob({ exportId, jobId }: Pick<ExportRecord, 'exportId' | '
   return { jobId, kind: 'Export', lane: exportId, body: JSON.stringify({ exportId }) };
 }
 
-/** False if somebody else has changed it meanwhile. */
-export async function putExport(
-  { record, act, requestId, correlationId, once, jobs = [] }: ExportChange,
-  change: ChangeRecords,
-): Promise<boolean> {
-  const { exportId: id, version, tenantId: owner, completed, snapshot } = record;
+export function writeOfExport({
+  record,
+  act,
+  requestId,
+}: Pick<ExportChange, 'record' | 'act' | 'requestId'>): RecordWrite {
+  const { exportId: id, version, completed, snapshot } = record;
   const payload = { act: `Export${act}`, requestId, subjectIds: [id], count: completed?.eventCount ?? 1 };
   const resource = { resourceType: EXPORT_KIND, resourceId: id };
   const notice = { kind: KINDS.administration, action: ACTIONS[act], resource, payload };
   // The record names the notice behind which nothing belongs to it.
   const noticeId = act === 'Requested' || act === 'Retried' ? snapshot.noticeId : undefined;
-  const write = {
-    kind: EXPORT_KIND,
-    id,
-    version,
-    content: contentOfExport(record),
-    notice,
-    noticeId,
-  } as const;
+  return { kind: EXPORT_KIND, id, version, content: contentOfExport(record), notice, noticeId };
+}
+
+/** False if somebody else has changed it meanwhile. */
+export async function putExport(
+  { correlationId, once, jobs = [], ...told }: ExportChange,
+  change: ChangeRecords,
+): Promise<boolean> {
+  const { exportId: id, tenantId: owner } = told.record;
+  const write = writeOfExport(told);
   const result = recordsOf(await change({ owner, writes: [write], correlationId, once, jobs }));
   if (!('status' in result)) return true;
   if (result.status === 'Stale') return false;

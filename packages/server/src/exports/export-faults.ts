@@ -23,6 +23,21 @@ export function exportFaults({ export: sent }: Received['input']): OwnViolation[
   ];
 }
 
+/** Of a request for many exports, whose rows must be in the order of the log. */
+export function criteriaOfFileFaults(sent: unknown): ErrorDetail[] {
+  const criteria = receivedMember(sent, 'criteria');
+  const sort = receivedMember(criteria, 'sort');
+  const unsorted: ErrorDetail = {
+    field: 'criteria.sort',
+    issue: 'must be left out: the files of a schedule are in the order of the log',
+  };
+  return [
+    ...(Array.isArray(sort) && sort.length > 0 ? [unsorted] : []),
+    ...criteriaFaults(criteria, 'criteria'),
+    ...contentColumnFaults(sent),
+  ];
+}
+
 const twice: ErrorDetail = {
   field: 'searchCriteria',
   issue: 'must not be given together with criteria: both say the same',

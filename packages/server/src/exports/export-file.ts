@@ -3,7 +3,7 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import type { ExportCompression, ExportFormat, ExportId } from '@tallystick/contract';
-import type { ContentPath } from '@tallystick/evidence';
+import { type ContentPath, ResumableSha256, toHex } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import type { ProvenUnder } from './evidence-lines.ts';
 import type { ArchivedEntry, Checkpoint, ExportFiles, FileWriter, NextPlace } from './export-files.ts';
@@ -104,6 +104,12 @@ export class ExportFile implements AsyncDisposable {
   /** Of an archive: those that are complete. */
   get entries(): readonly ArchivedEntry[] {
     return this.#entries;
+  }
+
+  /** SHA-256 of a complete entry, in hex. */
+  hashOf(name: string): string | undefined {
+    const entry = this.#entries.find((each) => each.name === name);
+    return entry?.hash && toHex(new ResumableSha256(entry.hash).digest());
   }
 
   /** Whether this entry of an archive is being written. */

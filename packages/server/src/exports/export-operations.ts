@@ -139,6 +139,7 @@ class ExportRequests {
         requestedBy,
         reader: { identity, roles, clearance },
         snapshot: snapshotOf(tenant, nextId()),
+        schedule: undefined,
         jobId: nextId(),
         fileKey: await keys.make({ tenantId, exportId }),
         completed: undefined,

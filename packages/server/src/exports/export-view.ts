@@ -41,7 +41,7 @@ export async function showExport(
   parts: ExportViewParts,
 ): Promise<Export> {
   const { exportId, tenantId, name, criteria, format, compression, includeProofs, destination } = record;
-  const { completed, failed, contentColumns } = record;
+  const { completed, failed, contentColumns, schedule } = record;
   const job = await jobOf(record, parts);
   const progress = progressOf(record, job);
   const isSeen = isAtLeast(call.caller!.clearance, record.reader.clearance);
@@ -59,6 +59,7 @@ export async function showExport(
     ...(contentColumns.length > 0 && { contentColumns: contentColumns.map(columnName) }),
     includeProofs,
     destination,
+    ...(schedule && { schedule: { scheduleId: schedule.scheduleId, number: schedule.number } }),
     requestedAt: instant(record.requestedAtMs),
     requestedBy: record.requestedBy,
     ...(startedAtMs !== undefined && { startedAt: instant(Math.max(startedAtMs, record.requestedAtMs)) }),

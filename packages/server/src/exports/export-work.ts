@@ -54,7 +54,8 @@ async function handle(job: Job, holding: Holding, parts: ExportWorkParts): Promi
   const startedAtMs = job.startedAtMs ?? parts.clock.now();
   try {
     const made = await make(record, holding, parts);
-    await end({ ...record, state: 'Completed', completed: completedOf(made, startedAtMs, parts) }, parts);
+    const completed = completedOf(made, startedAtMs, parts);
+    await end({ ...record, state: 'Completed', completed, schedule: madeOf(record, made) }, parts);
     return { status: 'Done' };
   } catch (error) {
     if (error instanceof Unwanted) {
@@ -120,6 +121,11 @@ async function make(
     },
     parts,
   );
+}
+
+/** What the next file of the schedule goes on from. */
+function madeOf({ schedule }: ExportRecord, { manifest, endIndex }: MadeFile): ExportRecord['schedule'] {
+  return schedule && { ...schedule, made: { manifest: manifest!, endIndex } };
 }
 
 function completedOf(

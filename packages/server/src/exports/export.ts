@@ -12,6 +12,7 @@ import type {
   ExportId,
   PolicyId,
   Role,
+  ScheduleId,
   ShownDestination,
   TenantId,
 } from '@tallystick/contract';
@@ -42,6 +43,8 @@ export interface ExportRecord {
   readonly includeProofs: boolean;
   /** Without secrets. */
   readonly destination: ShownDestination;
+  /** Undefined: nobody but a caller has asked for it. */
+  readonly schedule: ScheduledRun | undefined;
   readonly requestedAtMs: number;
   readonly requestedBy: string;
   readonly reader: ExportReader;
@@ -54,6 +57,26 @@ export interface ExportRecord {
   readonly failed: Failure | undefined;
   /** The oldest first. */
   readonly deliveries: readonly DeliveryRecord[];
+}
+
+/** The place of an export among the files of its schedule. */
+export interface ScheduledRun {
+  readonly scheduleId: ScheduleId;
+  /** From 1. */
+  readonly number: number;
+  /** SHA-256, in hex, of the manifest of the file before it; null: it is the first. */
+  readonly previous: string | null;
+  /** In the tenant's sequence: what stands before it is in the files before. */
+  readonly fromIndex: number;
+  /** Once it is complete. It stays when the export is deleted: the next file goes on from it. */
+  readonly made?: MadeRun;
+}
+
+export interface MadeRun {
+  /** SHA-256, in hex. */
+  readonly manifest: string;
+  /** The first index that does not belong to it. */
+  readonly endIndex: number;
 }
 
 /** By whose rights events are read: those that its requester had then. */
@@ -96,15 +119,18 @@ export function contentOfExport(record: ExportRecord): RecordContent {
   return content;
 }
 
-type Content = Omit<ExportRecord, 'exportId' | 'tenantId' | 'version' | 'deliveries' | 'contentColumns'> &
+type Content = Omit<
+  ExportRecord,
+  'exportId' | 'tenantId' | 'version' | 'deliveries' | 'contentColumns' | 'schedule'
+> &
   // Older records have none.
-  Partial<Pick<ExportRecord, 'deliveries' | 'contentColumns'>>;
+  Partial<Pick<ExportRecord, 'deliveries' | 'contentColumns' | 'schedule'>>;
 
 /** Of a genuine record. */
 export function exportIn({ owner, id, version, body }: StoredRecord): ExportRecord {
   // Written by `contentOfExport`.
   const content = parseJson(body) as Content;
-  const { name, completed, failed, deliveries = [], contentColumns = [] } = content;
+  const { name, completed, failed, deliveries = [], contentColumns = [], schedule } = content;
   return {
     ...content,
     name,
@@ -112,6 +138,7 @@ export function exportIn({ owner, id, version, body }: StoredRecord): ExportReco
     failed,
     deliveries,
     contentColumns,
+    schedule,
     exportId: id,
     tenantId: owner,
     version,

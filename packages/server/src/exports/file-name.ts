@@ -9,6 +9,8 @@ const PACKED: Readonly<Record<Exclude<ExportCompression, 'None'>, string>> = {
   Gzip: 'application/gzip',
 };
 
+const NUMBER_DIGITS = 6;
+
 type Kind = Pick<ExportRecord, 'format' | 'compression'>;
 
 export function mediaTypeOf({ format, compression }: Kind): string {
@@ -20,8 +22,11 @@ export function fileNameOf({
   exportId,
   format,
   compression,
-}: Kind & Pick<ExportRecord, 'tenantId' | 'exportId'>): string {
+  schedule,
+}: Kind & Pick<ExportRecord, 'tenantId' | 'exportId' | 'schedule'>): string {
   const { extension } = FORMATS[format];
   const ending = { None: extension, Gzip: `${extension}.gz`, Zip: 'zip' }[compression];
-  return `audit-${tenantId}-${exportId}.${ending}`;
+  // In the order of their numbers; another one of the same number takes no other's place.
+  const number = schedule === undefined ? '' : `${String(schedule.number).padStart(NUMBER_DIGITS, '0')}-`;
+  return `audit-${tenantId}-${number}${exportId}.${ending}`;
 }

@@ -22,6 +22,7 @@ import { EVIDENCE_ENTRY, ExportFile, type FileParts, type FinishedFile } from '.
 import { ALTERED_FILE, type Checkpoint, type NextPlace } from './export-files.ts';
 import { type ExportRecord, readerOf } from './export.ts';
 import { type Done, type MakingProgress, Pace } from './making-progress.ts';
+import { MANIFEST_NAME } from '@tallystick/evidence';
 import {
   addManifest,
   addPage,
@@ -56,6 +57,10 @@ export interface Making {
 export interface MadeFile extends FinishedFile {
   readonly eventCount: number;
   readonly runId: string;
+  /** The first index that does not belong to it. */
+  readonly endIndex: number;
+  /** SHA-256 of the manifest, in hex; undefined: there is none. */
+  readonly manifest: string | undefined;
 }
 
 /** It cannot be made, or not now. */
@@ -74,6 +79,7 @@ const GONE: readonly unknown[] = ['ENOENT', ALTERED_FILE];
 const COVERED_MS_MAX = 60_000;
 const COVERED_EVERY_MS = 50;
 const FOUND_AT_ONCE = 500;
+const NO_EVENT = '0'.repeat(26);
 
 export async function makeExport(
   record: ExportRecord,
@@ -103,7 +109,8 @@ export async function makeExport(
   }
   const eventCount = file.entries[0]?.events ?? file.before.events;
   if (file.under !== undefined) await addProofs(plan, file.under, begun, adding);
-  return { ...(await file.finish()), eventCount, runId };
+  const manifest = file.hashOf(MANIFEST_NAME);
+  return { ...(await file.finish()), eventCount, runId, endIndex: plan.endIndex, manifest };
 }
 
 interface Adding {
@@ -121,7 +128,7 @@ async function addPieces(
 ): Promise<void> {
   const found = isWholeLog(record.criteria) ? undefined : await questionOf(record, plan, parts);
   const pieces = found === undefined ? piecesOfLog(plan, parts) : piecesFound(plan, found, parts);
-  const start = next ?? (found === undefined ? { index: 0 } : undefined);
+  const start = next ?? startOf(plan, found);
   for await (const { piece, next: then, progress } of pieces(start, file.before)) {
     making.signal.throwIfAborted();
     requireThere(piece, record, parts);
@@ -129,6 +136,15 @@ async function addPieces(
     await file.saveSometimes(then);
     await making.onProgress(pace.progress(doneOf(plan, file, progress, record)));
   }
+}
+
+/** What stands before it is in the files before. */
+function startOf({ fromIndex }: ShapingPlan, found: Asked | undefined): NextPlace | undefined {
+  if (found === undefined) return { index: fromIndex };
+  // In the order of the log nothing but its place counts.
+  return fromIndex === 0
+    ? undefined
+    : { beyond: { atMs: 0, atNs: 0, action: '', eventId: NO_EVENT, index: fromIndex - 1 } };
 }
 
 /** With proofs, the data is half of the work. */
@@ -209,6 +225,7 @@ async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingPa
     sight: sightOf(call).index,
     keepers: keepersOf(tenantRecord.holds, tenantRecord.policies),
     logStarts: await logsCovered(tenant, endIndex, signal, parts),
+    fromIndex: record.schedule?.fromIndex ?? 0,
     endIndex,
     kinds: readKinds(readQuery(criteria.query), criteria.filters?.kinds).kinds ?? ['Event'],
     conditions: criteria.conditions,
@@ -268,17 +285,21 @@ interface NextPiece {
 type Pieces = (start: NextPlace | undefined, before: Before) => AsyncGenerator<NextPiece, void, undefined>;
 
 function piecesOfLog(plan: ShapingPlan, { shaping }: MakingParts): Pieces {
-  const { endIndex } = plan;
+  const { fromIndex, endIndex } = plan;
   return async function* (start, before) {
     let known = before;
-    const from = start !== undefined && 'index' in start ? start.index : 0;
+    const from = start !== undefined && 'index' in start ? start.index : fromIndex;
     const shape = (index: number) => inAdvance(shaping.shape(plan, { of: 'Log', from: index }, known));
     let asked = from < endIndex ? shape(from) : undefined;
     while (asked !== undefined) {
       const piece: Piece = await asked;
       known = behind(known, piece);
       asked = piece.next < endIndex ? shape(piece.next) : undefined;
-      const progress = { totalEvents: undefined, share: piece.next / endIndex, isBound: false };
+      const progress = {
+        totalEvents: undefined,
+        share: (piece.next - fromIndex) / (endIndex - fromIndex),
+        isBound: false,
+      };
       yield { piece, next: { index: piece.next }, progress };
     }
   };
@@ -317,17 +338,17 @@ function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: Mak
 
 /** Past a limit nobody counts what is found; in the order of the log its place tells how far it has come. */
 function progressFound(
-  { endIndex }: ShapingPlan,
+  { fromIndex, endIndex }: ShapingPlan,
   { order }: Asked,
   total: number,
   { events }: Before,
   last: SortKey,
 ): NextPiece['progress'] {
   // What came meanwhile is counted, too, and does not belong to it.
-  if (total <= LIMITS.listExactTotalMax)
+  if (fromIndex === 0 && total <= LIMITS.listExactTotalMax)
     return { totalEvents: total, share: events / Math.max(1, total), isBound: false };
   const isInOrderOfLog = order.length === 0;
-  const share = (isInOrderOfLog ? last.index + 1 : events) / endIndex;
+  const share = (isInOrderOfLog ? last.index + 1 - fromIndex : events) / (endIndex - fromIndex);
   return { totalEvents: undefined, share: Math.min(1, share), isBound: !isInOrderOfLog };
 }
 

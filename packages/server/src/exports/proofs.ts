@@ -11,7 +11,7 @@ import {
   MANIFEST_NAME,
   manifestText,
   PAGE_NAME,
-  proveRangeBefore,
+  proveRangeBetween,
   ResumableSha256,
   toHex,
 } from '@tallystick/evidence';
@@ -21,7 +21,7 @@ import type { TreesWith } from '../streams/tree.ts';
 import type { EvidencePlan, ProvenUnder } from './evidence-lines.ts';
 import { EVIDENCE_ENTRY, type ExportFile } from './export-file.ts';
 import type { ArchivedEntry } from './export-files.ts';
-import type { ExportRecord } from './export.ts';
+import type { ExportRecord, ScheduledRun } from './export.ts';
 import { formatOf } from './formats/format.ts';
 import type { ShapingPlan } from './shaping.ts';
 
@@ -55,10 +55,13 @@ function isOfEverything({ criteria }: ExportRecord, { kinds }: ShapingPlan): boo
 }
 
 export function evidencePlanOf(record: ExportRecord, plan: ShapingPlan, under: ProvenUnder): EvidencePlan {
-  const to = plan.endIndex - under.firstIndex;
-  const isComplete = under.firstIndex === 0 && to > 0 && isOfEverything(record, plan);
+  const { firstIndex } = under;
+  const to = plan.endIndex - firstIndex;
   // The first entry of a log that goes on after a restore is proven by the log before it alone.
-  const from = Math.min(under.firstIndex === 0 ? 0 : 1, to);
+  const first = firstIndex === 0 ? 0 : 1;
+  const wanted = plan.fromIndex - firstIndex;
+  const from = Math.min(Math.max(wanted, first), to);
+  const isComplete = wanted >= first && from < to && isOfEverything(record, plan);
   return { under: { firstIndex: under.firstIndex, size: under.size }, from, to, isComplete };
 }
 
@@ -84,13 +87,18 @@ export async function beginEvidence(
 export async function endEvidence(
   file: ExportFile,
   { tenantId }: ExportRecord,
-  { to, isComplete }: EvidencePlan,
+  { from, to, isComplete }: EvidencePlan,
   { firstIndex, size, note }: ProvenUnder,
   { trees }: ProofParts,
 ): Promise<void> {
   const { hash, events } = file.before;
   const tree = isComplete ? await trees.forTenant(tenantId).tree(firstIndex) : undefined;
-  const proof = tree && proveRangeBefore(to, size, await tree.inclusion(to - 1, size));
+  const proof =
+    tree &&
+    proveRangeBetween({ begin: from, end: to }, size, [
+      await tree.inclusion(from, size),
+      await tree.inclusion(to - 1, size),
+    ]);
   await file.addText(new BundleWriter(new ResumableSha256(hash), events).trailer(proof ?? [], note));
   await file.endEntry();
 }
@@ -108,7 +116,7 @@ export async function addManifest(
   under: ProvenUnder,
   { signing }: ProofParts,
 ): Promise<void> {
-  const { criteria, exportId, requestedAtMs, tenantId, format, contentColumns } = record;
+  const { criteria, exportId, requestedAtMs, tenantId, format, contentColumns, schedule } = record;
   const [data, evidence] = file.entries as readonly [ArchivedEntry, ArchivedEntry];
   const [, size, root] = under.note.split('\n');
   const { columns } = formatOf(format, contentColumns);
@@ -129,6 +137,7 @@ export async function addManifest(
       size: rawBytes,
       sha256: toHex(new ResumableSha256(hash).digest()),
     })),
+    ...(schedule !== undefined && { schedule: placeOf(schedule) }),
     range: { firstIndex: under.firstIndex, from, to, complete: isComplete },
     checkpoint: { size: Number(size), root },
   };
@@ -137,6 +146,11 @@ export async function addManifest(
   await file.beginEntry(MANIFEST_NAME);
   await file.addText(Buffer.from(formatManifest(manifest, signatures)));
   await file.endEntry();
+}
+
+/** Each file of a schedule names the one before it. */
+function placeOf({ scheduleId, number, previous }: ScheduledRun) {
+  return { scheduleId, number, previous };
 }
 
 /** Only where all events were wanted: which of those that match a filter are withheld would tell what is in them. */

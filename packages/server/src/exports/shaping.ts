@@ -28,6 +28,8 @@ export interface ShapingPlan {
   readonly keepers: readonly Keeper[];
   /** The first index of each log of the tenant, the newest first. */
   readonly logStarts: readonly number[];
+  /** What stands before it does not belong to the export. */
+  readonly fromIndex: number;
   /** Where the snapshot ends. */
   readonly endIndex: number;
   readonly kinds: readonly ('Event' | 'Notice')[];

@@ -9,6 +9,7 @@ export type RecordKind =
   | 'ApiKey'
   | 'Erasure'
   | 'Export'
+  | 'ExportSchedule'
   | 'LegalHold'
   | 'PendingRedaction'
   | 'Policy'

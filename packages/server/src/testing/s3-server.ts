@@ -39,9 +39,11 @@ export class S3Server implements AsyncDisposable {
   /** Hangs as soon as this part has come, and forgets it. */
   hangsAtPart: number | undefined;
   readonly #server: Server;
+  readonly #now: () => number;
   #made = 0;
 
-  private constructor() {
+  private constructor(now: () => number) {
+    this.#now = now;
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
       const url = new URL(request.url!, 'http://s3.test');
@@ -64,8 +66,9 @@ export class S3Server implements AsyncDisposable {
     });
   }
 
-  static async start(): Promise<S3Server> {
-    const s3 = new S3Server();
+  /** `now`: for a service whose clock leaps. */
+  static async start(now: () => number = Date.now): Promise<S3Server> {
+    const s3 = new S3Server(now);
     await new Promise<void>((resolve) => s3.#server.listen(0, '127.0.0.1', resolve));
     return s3;
   }
@@ -92,7 +95,7 @@ export class S3Server implements AsyncDisposable {
   #answer(asked: Asked): Answered {
     const next = this.nextErrors.shift();
     if (next !== undefined) return next;
-    const refusal = refusalOf(asked);
+    const refusal = refusalOf(asked, this.#now());
     if (refusal !== undefined) return refusal;
     const { method, url, body } = asked;
     const [, bucket, ...rest] = url.pathname.split('/').map(decodeURIComponent);
@@ -175,7 +178,7 @@ export class S3Server implements AsyncDisposable {
   }
 }
 
-function refusalOf({ method, url, request: { headers }, body }: Asked): Answered | undefined {
+function refusalOf({ method, url, request: { headers }, body }: Asked, nowMs: number): Answered | undefined {
   const [, accessKey, date, region, names = '', signature] =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([^,]+), Signature=([0-9a-f]{64})$/.exec(
       headers.authorization ?? '',
@@ -186,7 +189,7 @@ function refusalOf({ method, url, request: { headers }, body }: Asked): Answered
   const unsigned = Object.keys(headers).filter((name) => name.startsWith('x-amz-') && !signed.includes(name));
   if (unsigned.length > 0 || !signed.includes('host')) return error(403, 'AccessDenied');
   const time = String(headers['x-amz-date']);
-  if (Math.abs(Date.parse(time.replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:')) - Date.now()) > 900_000)
+  if (Math.abs(Date.parse(time.replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:')) - nowMs) > 900_000)
     return error(403, 'RequestTimeTooSkewed');
   const hash = String(headers['x-amz-content-sha256']);
   const lines = signed.map((name) => `${name}:${String(headers[name])}\n`).join('');

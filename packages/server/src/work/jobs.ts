@@ -21,6 +21,7 @@ export type JobKind =
   | 'Rebuild'
   | 'Recovery'
   | 'Redaction'
+  | 'ScheduledExport'
   | 'Verification';
 
 export interface NewJob {
