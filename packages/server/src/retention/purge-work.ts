@@ -66,6 +66,8 @@ const COUNTED = 50_000;
 const AFTER_CHANGE_MS = 100;
 /** A tenant that changes its holds without end takes the turn of no other; what is left is for a later sweep. */
 const HOLD_CHANGES_MAX = 20;
+/** After some attempts one soon after the other: a backup or a verification may read for long. */
+const TIDY_AGAIN_MS = 60_000;
 /** Between two steps that give space back: others commit meanwhile. */
 const RECLAIM_PAUSE_MS = 5;
 
@@ -96,10 +98,18 @@ export function purgeWork(parts: PurgeParts): PurgeWork {
         throw error;
       }
     },
-    /** The next sweep finds it again; as a dead letter it would keep that from trying. */
-    outOfAttempts({ tenant, reason }: Job) {
-      parts.telemetry.error('expired content could not be removed', new Error(reason), { tenant });
-      return { status: 'Done' };
+    /**
+     * The next sweep finds expired content again; as a dead letter it would keep that from trying. What a removal has left in
+     * files and indexes no sweep finds, so this goes on until it is gone.
+     */
+    outOfAttempts({ tenant, body, reason }: Job) {
+      const isTidying = parseJson(body) === 'Tidy';
+      const what = isTidying
+        ? 'traces of removed content stay for now'
+        : 'expired content could not be removed';
+      parts.telemetry.error(what, new Error(reason), { tenant });
+      const jobs = isTidying ? [purgeJob(tenant, parts.nextId(), 'Tidy', TIDY_AGAIN_MS)] : [];
+      return { status: 'Done', jobs };
     },
     failingTenants: () => failing.size,
     keepingTenants: () => parts.kept.tenants(),
