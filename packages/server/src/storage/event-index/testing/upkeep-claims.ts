@@ -298,6 +298,22 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'what is removed during a rebuild is not in it, though the first segment is damaged and made at the same time',
+    withIndex(async (index, { making: { store } }) => {
+      await index.append('acme', notes(45));
+      await index.follow();
+      await index.maker.build('acme');
+      const [first] = (await store.manifest('acme'))!.segments;
+      await index.maker.discard('acme', first!.id);
+      await index.appendPurge('acme', 2, 4);
+      await index.follow();
+      await index.upkeep().forget('acme');
+      await index.rebuild('acme');
+      assert.equal((await index.find('acme', asking('refund'))).total, 43);
+    }),
+  );
+
+  test(
     'a notice that comes while a segment is compared is no difference, and one before that leaves it out',
     withIndex(async (index, backend) => {
       const { log } = backend.making;
