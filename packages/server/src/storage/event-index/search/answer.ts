@@ -198,10 +198,13 @@ export class Answerer {
     };
   }
 
-  /** Where rules say event by event what is seen, a name is one that this reader has seen in an event. */
+  /**
+   * Where rules say event by event what is seen, a name is one that this reader has seen in an event; and where something was
+   * removed since, one that is still there.
+   */
   #actorNames(): ActorNames {
     const { sight } = this.#question;
-    if (sight.access === undefined && !this.#areActorsRemoved())
+    if (sight.access === undefined && this.#log.removals.length === 0)
       return sight.visible.includes('Secret') ? 'All' : 'Open';
     return async (indexes) => {
       const names = new Map<number, string | undefined>();

@@ -198,6 +198,28 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'the name of an actor that only a purged event had is told by no count, before its segment is made again and after',
+    withIndex(async (index) => {
+      const user = { actorType: 'User', userId: 'u-77' } as const;
+      const named = { ...user, userName: 'canary@acme.test' };
+      await index.append('acme', [noting('a', { actor: user }), noting('b', { actor: named }), ...notes(3)]);
+      await index.follow();
+      assert.deepEqual(await index.segmentsOf('acme'), [5]);
+      await index.append('acme', [noting('c', { actor: named })]);
+      const actor = async () => {
+        const { aggregations } = await index.find('acme', { aggregations: ['byActor'] });
+        return aggregations?.byActor?.find(({ key }) => key === 'u-77');
+      };
+      assert.deepEqual(await actor(), { key: 'u-77', label: 'canary@acme.test', count: 3 });
+      await index.appendPurge('acme', 1, 2);
+      await index.appendPurge('acme', 5, 6);
+      assert.deepEqual(await actor(), { key: 'u-77', count: 1 });
+      await index.upkeep().forget('acme');
+      assert.deepEqual(await actor(), { key: 'u-77', count: 1 });
+    }),
+  );
+
+  test(
     'what was removed is told by the notices, from any of them on',
     withIndex(async (index, backend) => {
       await index.append('acme', notes(12));
