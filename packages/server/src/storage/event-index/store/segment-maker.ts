@@ -155,11 +155,11 @@ export class SegmentMaker {
     const pending = head - from;
     if (pending <= 0) return 0;
     const events = [this.#large, this.#sizes.small].find((size) => pending >= size) ?? pending;
-    const isOnly = from === 0 && manifest.building === undefined;
+    const isOnly = from === 0 && manifest.building === undefined && manifest.replaced.length === 0;
     const removals = isOnly ? await this.#parts.log.removedSince(tenant, manifest.removalsTo ?? 0) : [];
     const made = await this.#segmentOf(tenant, from, from + events, setAside);
     const next = { ...manifest, segments: [...manifest.segments, made] };
-    // What was removed before the first segment was made is not in it; those of a rebuild may be older.
+    // What was removed before the first segment was made is not in it; those of a rebuild, and those before it, may be older.
     const last = removals.at(-1);
     const known = last === undefined ? next : { ...next, removalsTo: last.noticeIndex + 1 };
     await this.#writer.swap(tenant, manifest, known, made);

@@ -336,6 +336,22 @@ export function claimUpkeep(open: () => Promise<IndexBackend>): void {
   );
 
   test(
+    'of what is removed nothing is left in a segment that was discarded before',
+    withIndex(async (index, { making: { store } }) => {
+      await index.append('acme', notes(15));
+      await index.follow();
+      const [first] = (await store.manifest('acme'))!.segments;
+      await index.maker.discard('acme', first!.id);
+      await index.appendPurge('acme', 2, 4);
+      await index.follow();
+      await index.upkeep().forget('acme');
+      assert.deepEqual(await store.get('acme', [{ segment: first!.id, block: 0 }]), [undefined]);
+      assert.equal((await store.manifest('acme'))!.removalsTo, 16);
+      assert.equal((await index.find('acme', asking('refund'))).total, 13);
+    }),
+  );
+
+  test(
     'a notice that comes while a segment is compared is no difference, and one before that leaves it out',
     withIndex(async (index, backend) => {
       const { log } = backend.making;
