@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../../runtime/clock.ts';
 import { claimDecisions } from '../../event-index/testing/decision-claims.ts';
 import { claimIndex } from '../../event-index/testing/index-claims.ts';
+import { claimRemovals } from '../../event-index/testing/removal-claims.ts';
 import { claimUpkeep } from '../../event-index/testing/upkeep-claims.ts';
 import { notes } from '../../event-index/testing/noted-events.ts';
 import { TestIndex } from '../../event-index/testing/open-index.ts';
@@ -12,6 +13,7 @@ import { openPostgresIndex } from './testing/index-backend.ts';
 
 claimIndex(openPostgresIndex);
 claimDecisions(openPostgresIndex);
+claimRemovals(openPostgresIndex);
 claimUpkeep(openPostgresIndex);
 
 test('blocks that a killed node has left go, once nobody can still be making their segment', async () => {

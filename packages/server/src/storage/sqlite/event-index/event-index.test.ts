@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { claimDecisions } from '../../event-index/testing/decision-claims.ts';
 import { claimIndex } from '../../event-index/testing/index-claims.ts';
+import { claimRemovals } from '../../event-index/testing/removal-claims.ts';
 import { claimUpkeep } from '../../event-index/testing/upkeep-claims.ts';
 import { SegmentTables } from './segment-tables.ts';
 import { openSqliteIndex } from './testing/index-backend.ts';
@@ -14,6 +15,7 @@ import { openViews } from './views-database.ts';
 
 claimIndex(openSqliteIndex);
 claimDecisions(openSqliteIndex);
+claimRemovals(openSqliteIndex);
 claimUpkeep(openSqliteIndex);
 
 test('space that removed blocks have left is given back, some at a time', () => {
