@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Delivery, NewSubscription, Notification, Subscription } from '@tallystick/contract';
+import { Consumer } from '../../../server/src/testing/consumer.ts';
 import { freePort } from '../../../server/src/testing/free-port.ts';
 import { type Ended, run, type Running, start } from '../testing/command.ts';
 import { emptyPlace } from '../testing/place.ts';
@@ -172,6 +173,20 @@ test('a subscription is shown, changed, paused, resumed, given another secret, a
   assert.deepEqual([unasked.code, /--yes/.test(unasked.stderr)], [2, true]);
   assert.equal(await said('delete', 'Archive', '--yes'), 'Archive is deleted\n');
   assert.match((await webhooks(['show', subscriptionId], tenant)).stderr, /SUBSCRIPTION_NOT_FOUND/);
+});
+
+test('deliveries show how the consumer answered', async () => {
+  const tenant = 'answered';
+  await using consumer = await Consumer.start();
+  consumer.reply = () => (response) =>
+    void response.writeHead(422).end(`no such\u001b thing ${'x'.repeat(100)}`);
+  const made = await webhooks(['create', consumer.url, '--name', 'strict', '--json'], tenant);
+  assert.equal((parsed(made) as NewSubscription).name, 'strict');
+  await service.of(tenant).add([{}]);
+  await consumer.gotMany(1);
+  const rows = async () => (await webhooks(['deliveries', 'strict'], tenant)).stdout;
+  await waitFor(async () => /RetryScheduled/.test(await rows()));
+  assert.match(await rows(), / {2}1 {9}422 no such {2}thing x+… {2}/);
 });
 
 test('recover has events sent that came before the subscription', async () => {

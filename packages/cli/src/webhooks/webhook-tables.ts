@@ -8,6 +8,7 @@ import type {
   Subscription,
 } from '@tallystick/contract';
 import { membersOf } from '../members.ts';
+import { cutTo } from '../output/fit-text.ts';
 import type { Columns } from '../output/table.ts';
 
 export const SUBSCRIPTION_COLUMNS: Columns<Subscription> = {
@@ -24,10 +25,16 @@ export const DELIVERY_COLUMNS: Columns<Delivery> = {
   TYPE: ({ webhookType }) => webhookType,
   STATUS: ({ status }) => status,
   ATTEMPTS: ({ attemptNumber }) => String(attemptNumber),
-  'LAST ANSWER': ({ attempts }) => (attempts.length === 0 ? undefined : answerOf(attempts.at(-1)!)),
+  'LAST ANSWER': ({ attempts }) => (attempts.length === 0 ? undefined : answerWithBody(attempts.at(-1)!)),
   'LAST ATTEMPT': ({ attempts }) => attempts.at(-1)?.at,
   'NEXT ATTEMPT': ({ nextAttemptAt }) => nextAttemptAt,
 };
+
+const BODY_WIDTH = 60;
+
+function answerWithBody(attempt: DeliveryAttempt): string {
+  return `${answerOf(attempt)} ${cutTo(attempt.responseBody ?? '', BODY_WIDTH)}`.trimEnd();
+}
 
 /** What the consumer said, or why it said nothing. */
 export function answerOf({ responseStatus, error }: DeliveryAttempt): string {
