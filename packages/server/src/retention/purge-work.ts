@@ -100,16 +100,15 @@ export function purgeWork(parts: PurgeParts): PurgeWork {
     },
     /**
      * The next sweep finds expired content again; as a dead letter it would keep that from trying. What a removal has left in
-     * files and indexes no sweep finds, so this goes on until it is gone.
+     * files and indexes no sweep finds, also if only a part of the content could be removed: that goes on until it is gone.
      */
     outOfAttempts({ tenant, body, reason }: Job) {
-      const isTidying = parseJson(body) === 'Tidy';
-      const what = isTidying
-        ? 'traces of removed content stay for now'
-        : 'expired content could not be removed';
+      const what =
+        parseJson(body) === 'Tidy'
+          ? 'traces of removed content stay for now'
+          : 'expired content could not be removed';
       parts.telemetry.error(what, new Error(reason), { tenant });
-      const jobs = isTidying ? [purgeJob(tenant, parts.nextId(), 'Tidy', TIDY_AGAIN_MS)] : [];
-      return { status: 'Done', jobs };
+      return { status: 'Done', jobs: [purgeJob(tenant, parts.nextId(), 'Tidy', TIDY_AGAIN_MS)] };
     },
     failingTenants: () => failing.size,
     keepingTenants: () => parts.kept.tenants(),
