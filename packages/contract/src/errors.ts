@@ -91,7 +91,8 @@ export const ERRORS = {
   ),
   DUPLICATE_NAME: caller('The name is taken by another one of its kind.'),
   EXPORT_NOT_READY: {
-    meaning: 'There is no file: the export is still running, has failed, or its file is expired.',
+    meaning:
+      'There is no file: the export is still running, has failed, or its file is expired, or was removed since it may hold what was redacted or erased.',
     mustAct: 'Caller',
     repeatHelps: true,
   },
