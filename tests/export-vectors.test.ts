@@ -2,10 +2,19 @@
 // today.
 
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { EvidenceError, type ExportVerdict, noteVerifier, REASONS, verifyExport } from '@tallystick/evidence';
+import {
+  type ChainedFile,
+  EvidenceError,
+  type ExportVerdict,
+  noteVerifier,
+  REASONS,
+  verifyChain,
+  verifyExport,
+} from '@tallystick/evidence';
 import { makeExports } from '../vectors/exports.ts';
 import { ROOT } from './source.ts';
 
@@ -53,6 +62,19 @@ describe('vectors of exports', () => {
       });
     });
   }
+
+  it('are a chain, from which none can be taken unseen', async () => {
+    const files = await Promise.all(
+      foldersIn('chain').map(async (name): Promise<ChainedFile> => {
+        const { manifest } = await verify(name);
+        const bytes = readFileSync(join(FOLDER, name, 'manifest.json'));
+        return { name, manifest, sha256: createHash('sha256').update(bytes).digest('hex') };
+      }),
+    );
+    const { first, last, fromSequence, toSequence, complete } = verifyChain(files);
+    assert.deepEqual([first, last, fromSequence, toSequence, complete], [1, 3, 1, 7, true]);
+    assert.throws(() => verifyChain(files.toSpliced(1, 1)), /file 2 is missing between/);
+  });
 
   it('name reasons of verdicts', () => {
     const shown = new Set(sins.map((path) => path.split('/')[1]!.toUpperCase().replaceAll('-', '_')));

@@ -67,6 +67,7 @@ export async function makeExports(): Promise<Map<string, string>> {
     for (const [name, content] of each) files.set(`exports/${folder}/${name}`, content);
   };
   for (const [name, each] of valid) add(`valid/${name}`, each);
+  for (const [i, each] of (await chain(log)).entries()) add(`chain/${i + 1}`, each);
   for (const [sin, each] of await addSinsOfExports(new Map(valid), log.log)) add(`invalid/${sin}`, each);
   return files;
 }
@@ -215,6 +216,35 @@ async function nothing({ log }: Exported): Promise<ExportFiles> {
   });
 }
 
+const CHAINED = [0, 3, 5, 7];
+const SCHEDULE_ID = '01KE0000000000000000000007';
+
+/** The files of a schedule: each goes on where the one before it ends, and names its manifest. */
+async function chain({ log, rows, lines }: Exported): Promise<ExportFiles[]> {
+  const files: ExportFiles[] = [];
+  for (const [i, to] of CHAINED.slice(1).entries()) {
+    const from = CHAINED[i]!;
+    const before = files.at(-1)?.get(MANIFEST_NAME);
+    const previous = before === undefined ? null : createHash('sha256').update(before).digest('hex');
+    const own = rows.slice(from, to).filter((row) => row !== undefined);
+    // The notice of what was deleted in the first one came later.
+    const notices = from === 0 ? [6] : [];
+    files.push(
+      await filesOf({
+        log,
+        criteria: { filters: { kinds: ['Event', 'Notice'] } },
+        format: 'NDJSON',
+        rows: own,
+        bundle: text(await log.bundle({ from, to, lines: lines.slice(from, to), notices })),
+        range: { firstIndex: 0, from, to, complete: true },
+        withheld: { Clearance: to - from - own.length, Purged: 0 },
+        schedule: { scheduleId: SCHEDULE_ID, number: i + 1, previous },
+      }),
+    );
+  }
+  return files;
+}
+
 const RESTORED = 5;
 
 /** Goes on after the fifth entry of the log before it. */
@@ -258,11 +288,12 @@ interface Parts {
   readonly range: object;
   readonly withheld?: object;
   readonly page?: string;
+  readonly schedule?: object;
   readonly contentColumns?: readonly ContentPath[];
 }
 
 async function filesOf(parts: Parts): Promise<ExportFiles> {
-  const { log, criteria, format, rows, bundle, range, withheld, page, contentColumns = [] } = parts;
+  const { log, criteria, format, rows, bundle, range, withheld, page, schedule, contentColumns = [] } = parts;
   const { begin, between, end, write, extension, columns } = formatOf(format, contentColumns);
   const data = begin + rows.map(write).join(between) + end;
   const files = new Map([
@@ -291,6 +322,7 @@ async function filesOf(parts: Parts): Promise<ExportFiles> {
       sha256: createHash('sha256').update(content).digest('hex'),
     })),
     range,
+    ...(schedule && { schedule }),
     checkpoint: { size: Number(size), root },
   };
   return files.set(MANIFEST_NAME, await signedManifest(manifest, log.signer));
