@@ -1,6 +1,6 @@
 // The columns that a request for CSV asks for beside those of every file: values of context and payload, by their paths.
 
-import type { ErrorDetail } from '@tallystick/contract';
+import { type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { columnName, type ContentPath } from '@tallystick/evidence';
 import { receivedMember } from '../call.ts';
 import { readSteps } from '../policies/condition-path.ts';
@@ -26,12 +26,14 @@ export function contentColumnsOf(written: readonly string[]): readonly ContentPa
 export function contentColumnFaults(sent: unknown): ErrorDetail[] {
   const written: unknown = receivedMember(sent, 'contentColumns');
   if (!Array.isArray(written) || written.length === 0) return [];
+  // The schema says so: nothing is read of a list that is too long, nor of a path.
+  if (written.length > LIMITS.exportContentColumnsMax) return [];
   const faults: ErrorDetail[] = [];
   if (receivedMember(sent, 'format') !== 'CSV')
     faults.push({ field: 'contentColumns', issue: 'needs the format CSV: other formats have no columns' });
   const names = new Set<string>();
   for (const [i, each] of (written as unknown[]).entries()) {
-    if (typeof each !== 'string') continue;
+    if (typeof each !== 'string' || each.length > LIMITS.conditionPathLengthMax) continue;
     const path = readColumn(each);
     const name = typeof path === 'string' ? undefined : columnName(path);
     const issue = name === undefined ? path : names.has(name) ? `names ${name} twice` : undefined;

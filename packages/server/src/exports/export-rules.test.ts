@@ -230,6 +230,15 @@ test('criteria that are not sound are refused, with their places', async () => {
     '422 VALIDATION_FAILED',
     ...[0, 1, 2, 4, 5].map((place) => `contentColumns[${place}]`),
   ]);
+  const many = Array.from({ length: 50_000 }, () => 'payload');
+  assert.deepEqual(await refused({ format: 'CSV', contentColumns: many }), [
+    '422 VALIDATION_FAILED',
+    'contentColumns',
+  ]);
+  assert.deepEqual(await refused({ format: 'CSV', contentColumns: [`payload.${'[0]'.repeat(200)}`] }), [
+    '422 VALIDATION_FAILED',
+    'contentColumns[0]',
+  ]);
   assert.deepEqual((await refused({ includeProofs: true }))[0], '422 VALIDATION_FAILED');
   assert.deepEqual((await refused({ destination: { type: 'Ftp' } }))[0], '422 INVALID_DESTINATION');
 });
