@@ -89,13 +89,13 @@ function entriesText({ totals, tenants: all }: StoreVerdict): string {
   const own = all.some(({ tenant }) => tenant === INSTALLATION) ? ' and the installation' : '';
   const gone = unexplained === 0 ? '' : `, ${unexplained} gone without a notice that was read`;
   const inPart = deleted + unexplained - (entries - values);
-  const some = inPart > 0 ? ` (${inPart} of them in part)` : '';
+  const [some, how] = inPart > 0 ? [` (${inPart} of them in part)`, ', wholly or in part'] : ['', ''];
   const whole = `${entries} of ${counted(tenants, 'tenant')}${own}: ${values} with their values${some}`;
   const unknown =
     undecided === 0
       ? ''
       : `; NOT verified: when ${counted(undecided, 'event')} ${undecided === 1 ? 'expires' : 'expire'}, since the policies or settings of then, or parts of it that rules ask about, are not stored`;
-  return `${whole}, ${deleted} deleted under notices${gone}${unknown}`;
+  return `${whole}, ${deleted} deleted under notices${how}${gone}${unknown}`;
 }
 
 function faultRows({ faults }: StoreVerdict): [string, string][] {
