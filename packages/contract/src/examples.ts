@@ -230,7 +230,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     updatedBy: caller,
   },
   HoldRequest: { name: 'Case 17', reason: 'Litigation', conditions: { 'actor.userId': 'u-42' } },
-  RedactionRequest: { fields: ['payload.iban'], reason: 'Entered by mistake' },
+  RedactionRequest: { fields: ['payload.amount'], reason: 'Entered by mistake' },
   ErasureRequest: { subject: { userId: 'u-42' }, reason: 'Request of the person' },
   ExportRequest: {
     name: 'Q3',
@@ -244,7 +244,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
       path: '/in',
       username: 'audit',
       password: 'not shown',
-      hostKeyFingerprint: 'SHA256:uNiVztksCsDhcc0u9e8BrJXVXDDv7n2P9eCLdQ',
+      hostKeyFingerprint: 'SHA256:GncH9GFFkAuHi9H2dW9R6M/BRNVavc6BdfmxQRXdmAU',
     },
   },
   ExportReceipt: {
@@ -302,7 +302,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   // As a repeat shows it: the key itself is not kept.
   IssuedKey: issuedKey,
   KeyRequest: { name: 'producer', roles: ['Operator'], scopes: ['audit:write'], clearance: 'Internal' },
-  TenantRequest: { tenantId, tier: 'Premium', region: 'eu', defaultRetention: 'P1Y' },
+  TenantRequest: { tenantId: 'globex', tier: 'Premium', region: 'eu', defaultRetention: 'P1Y' },
   ErrorBody: {
     error: {
       code: 'VALIDATION_FAILED',

@@ -125,9 +125,6 @@ export function answersOf(each: Operation): [AnswerKind, string][] {
   return [...kinds];
 }
 
-const isLeftWhole = ({ input, rest }: Operation): boolean =>
-  rest.body !== undefined && asJson(input).properties?.[rest.body]?.['x-left-to-operation'] === true;
-
 /** Every error that the operation may answer once it is found, in the order of the catalogue. */
 export function errorsOf(each: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>([...COMMON_ERRORS, ...each.errors]);
@@ -135,8 +132,6 @@ export function errorsOf(each: Operation): ErrorCode[] {
   if (each.permission !== null) add(CREDENTIAL_ERRORS);
   if (each.tenant !== 'None') add(TENANT_ERRORS);
   if (each.rest.body !== undefined) add(BODY_ERRORS);
-  // The verdict on a body that is left to the operation as a whole is an answer, not an error.
-  if (isLeftWhole(each)) codes.delete('VALIDATION_FAILED');
   if (each.effect === 'Write') add(['API_VERSION_SUNSET']);
   // A first write makes the tenant, unless the settings say that only an operator does.
   if (each.effect === 'Write' && each.tenant === 'Call') add(['TENANT_NOT_FOUND']);

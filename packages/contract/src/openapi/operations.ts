@@ -186,9 +186,7 @@ function contentOf(
   if (!isAnswer) return { 'application/json': { schema: error[0] } };
   const { output, rest } = each;
   if (output.kind === 'Bytes') {
-    return Object.fromEntries(
-      output.mediaTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
-    );
+    return Object.fromEntries(output.mediaTypes.map((type) => [type, { schema: schemaOfBytes(type) }]));
   }
   const body = restBodySchema(each);
   const schemasHere: OpenApiSchema[] = [...(body === undefined ? [] : [schemas.at(asJson(body))]), ...error];
@@ -198,6 +196,10 @@ function contentOf(
     ...Object.fromEntries(others),
   };
 }
+
+/** What is JSON is read as such, whatever file it is. */
+const schemaOfBytes = (mediaType: string): OpenApiSchema =>
+  mediaType === 'application/json' ? {} : { type: 'string', format: 'binary' };
 
 const VERSION_STATE = [
   'X-API-Deprecated',

@@ -133,7 +133,7 @@ async function statusFor(
     version: build.version,
     ...(build.commit === undefined ? {} : { commit: build.commit }),
     startedAt: instant(startedAtMs),
-    uptime: formatDuration(Math.floor((clock.monotonicNs() - startedNs) / 1e6)),
+    uptime: formatDuration(Math.floor((clock.monotonicNs() - startedNs) / 1e9) * 1000),
     components: entries,
     projections: figures.projections.map(projectionOf),
     metrics: indicatorsOf(figures),
