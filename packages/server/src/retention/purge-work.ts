@@ -129,15 +129,27 @@ async function purge(
   if (stream?.firstIndex !== streamFirstIndex) return done;
   const within = span ?? { firstIndex: stream.firstIndex, endIndex: stream.endIndex };
   const signed = await signedPart(tenant, within, parts);
-  const removed = signed === undefined ? 0 : await purgeSpan(tenant, signed, signal, parts);
-  const next = await settle(tenant, stream, parts);
+  const { notices, isStopped } =
+    signed === undefined ? NOTHING : await purgeSpan(tenant, signed, signal, parts);
   // An attempt that was killed may have removed all of it.
-  const jobs = [
-    ...(removed > 0 || isRepeated ? [purgeJob(tenant, parts.nextId(), 'Tidy')] : []),
-    ...(next === undefined ? [] : [next]),
-  ];
-  return { ...done, jobs };
+  const tidy = notices > 0 || isRepeated ? [purgeJob(tenant, parts.nextId(), 'Tidy')] : [];
+  // The next attempt may find nothing more to remove, and would not know that this one has.
+  if (isStopped) {
+    const rest = purgeJob(tenant, parts.nextId(), { stream: streamFirstIndex, span });
+    return { ...done, jobs: [...tidy, rest] };
+  }
+  const next = await settle(tenant, stream, parts);
+  return { ...done, jobs: [...tidy, ...(next === undefined ? [] : [next])] };
 }
+
+interface Purged {
+  /** Under which something was removed. */
+  readonly notices: number;
+  /** Told to stop before its end. */
+  readonly isStopped: boolean;
+}
+
+const NOTHING: Purged = { notices: 0, isStopped: false };
 
 /**
  * Of a log that ended with a restore nothing is removed: no notice can follow in it. What is not signed yet is removed by a later
@@ -158,13 +170,12 @@ async function signedPart(
   return span.firstIndex < span.endIndex ? span : undefined;
 }
 
-/** Returns the number of notices under which something was removed. */
 async function purgeSpan(
   tenant: TenantId,
   { firstIndex, endIndex }: IndexSpan,
   signal: AbortSignal,
   parts: PurgeParts,
-): Promise<number> {
+): Promise<Purged> {
   const deadline = new Deadline();
   const stop = () => deadline.pass(signal.reason as Error);
   signal.addEventListener('abort', stop);
@@ -175,7 +186,7 @@ async function purgeSpan(
     for (let from = firstIndex; from < endIndex; ) {
       signal.throwIfAborted();
       const portion = await portions.next(from);
-      if (portion === undefined) return notices;
+      if (portion === undefined) break;
       const { removable, nextIndex, holdsAsOf } = portion;
       const removed = await removeAll(tenant, removable, { holdsAsOf, deadline }, parts);
       notices += removed.reduce((sum, { noticeIndexes }) => sum + noticeIndexes.length, 0);
@@ -183,7 +194,10 @@ async function purgeSpan(
       else if (++changes > HOLD_CHANGES_MAX) break;
       else await wait(parts.clock, AFTER_CHANGE_MS, signal);
     }
-    return notices;
+    return { notices, isStopped: false };
+  } catch (error) {
+    if (signal.aborted && notices > 0) return { notices, isStopped: true };
+    throw error;
   } finally {
     signal.removeEventListener('abort', stop);
     await portions.end();
