@@ -114,6 +114,7 @@ function placeFor(threads: boolean, ring?: RingData): TestInstallation {
  * long form makes all.
  */
 const THROUGH_THREADS = new Set([
+  'what a job has heard is kept with its outcome, until it hears something else',
   'events of a tenant are numbered without a gap, over requests, pools and restarts',
   'acknowledged events are unchanged after reopening, byte for byte',
   'tenants are isolated: their logs, ids and reads are independent',
