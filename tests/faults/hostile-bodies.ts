@@ -219,6 +219,8 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
   ['/admin/dead-letter-queue/reprocess', LARGE_BYTES, () => []],
   ['/exports', LARGE_BYTES, exportRequests],
   [`/exports/${ID}/deliver`, LARGE_BYTES, destinations],
+  ['/export-schedules', LARGE_BYTES, (bytes) => [...exportRequests(bytes), ...destinations(bytes)]],
+  [`/export-schedules/${ID}`, LARGE_BYTES, destinations],
 ];
 
 /** Destinations that are wrong in every part, or as long as they may be. */
@@ -292,6 +294,7 @@ function policies(bytes: number): readonly Named[] {
 
 /** All others are sent by POST. */
 const METHODS: Readonly<Record<string, HostileBody['method']>> = {
+  [`/export-schedules/${ID}`]: 'PUT',
   [`/admin/tenants/${ID}`]: 'PUT',
   [`/policies/${ID}`]: 'PUT',
   [`/webhooks/subscriptions/${ID}`]: 'PATCH',
