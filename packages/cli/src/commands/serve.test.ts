@@ -196,13 +196,14 @@ describe('tallystick serve', { concurrency: 3 }, () => {
   });
 
   it('warns of a setting that has no effect yet', async () => {
-    await using service = await serve({ env: { Redis__Url: 'redis://:hunter2@cache' } });
+    const env = { Grpc__Port: '18443', Redis__Url: 'redis://:hunter2@cache' };
+    await using service = await serve({ env });
     service.child.kill('SIGTERM');
     const { stderr } = await service.ended;
     const warned = jsonLines(stderr).filter(({ level }) => level === 'Warn');
     assert.deepEqual(
       warned.map(({ setting }) => setting),
-      ['Redis__Url'],
+      ['Grpc__Port'],
     );
     assert.doesNotMatch(stderr, /hunter2/);
   });
