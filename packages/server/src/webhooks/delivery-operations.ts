@@ -150,10 +150,12 @@ async function redeliver(
     call,
     body,
     parts,
-    // A delivery that is being sent right now needs nothing more.
     async (once) => {
       const again = await jobs.doAgain(job.jobId, once);
-      return again.status === 'KeyUsed' ? again : ({ status: 'Retried' } as const);
+      // A delivery that is being sent right now needs nothing more; its answer is kept for repeats all the same.
+      return again.status !== 'Unknown' || once === undefined
+        ? again
+        : jobs.enqueue({ jobId: parts.nextId(), kind: 'Answer', body: '{}', once });
     },
     () => parts.wake(DELIVERY),
   );

@@ -143,3 +143,26 @@ test('a repeat is answered as the first request was, after a restart too; anothe
   const tests = consumer.got.filter(({ body }) => body.webhookType === 'system.event');
   assert.equal(tests.length, 1);
 });
+
+test('who asks for a delivery again while it is being sent gets the same answer when the request is repeated', async () => {
+  await using consumer = await Consumer.start();
+  const { tenant, path, deliveries } = await consuming(app, 'under-way', consumer, {});
+  let answer = () => {};
+  consumer.reply = () => (response) => void (answer = () => response.writeHead(200).end());
+  await tenant.send({});
+  await consumer.gotMany(1);
+  const [{ webhookId } = assert.fail()] = await deliveries();
+  const redeliver = () =>
+    ask(app, 'POST', `/api/v1${path}/deliveries/${webhookId}/redeliver`, {
+      key: PLATFORM_KEY,
+      tenant: 'under-way',
+      headers: { 'Idempotency-Key': 'once' },
+    });
+  const first = await redeliver();
+  assert.equal(first.code, '202');
+  answer();
+  await until(async () => (await deliveries('?status=Acknowledged')).length === 1);
+  const repeat = await redeliver();
+  assert.deepEqual([repeat.code, repeat.body], ['200', first.body]);
+  assert.equal(consumer.got.length, 1, 'it is not sent again');
+});
