@@ -1,4 +1,4 @@
-// A delivery whose service is killed while it sends goes on from what is at the destination: from the `.part` of SFTP, and from the parts of an
+// A delivery whose service is killed while it sends continues with what is at the destination: from the `.part` of SFTP, and from the parts of an
 // upload to S3. The file at the destination is the one that is downloaded.
 
 import assert from 'node:assert/strict';
@@ -48,7 +48,7 @@ async function delivered(service: Service, exportId: string): Promise<ExportDeli
 }
 
 for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Backend>][]) {
-  test(`on ${name} a delivery by SFTP that was killed goes on from its part`, async (t) => {
+  test(`on ${name} a delivery by SFTP that was killed continues with its part`, async (t) => {
     await using opened = await open();
     const backend = allowing(opened);
     await using sftp = await SftpServer.start();

@@ -42,7 +42,7 @@ export function proveRange(from: number, to: number, size: number, read: HashRea
 }
 
 /**
- * The proof of a range that is not empty, out of the proofs that its first and its last leaf are in the tree: what lies to the left of
+ * The proof of a range that is not empty, out of the proofs that its first and its last leaf are in the tree: what is to the left of
  * the one, and to the right of the other.
  */
 export function proveRangeBetween(

@@ -123,7 +123,7 @@ async function make(
   );
 }
 
-/** What the next file of the schedule goes on from. */
+/** Where the next file of the schedule continues. */
 function madeOf({ schedule }: ExportRecord, { manifest, endIndex }: MadeFile): ExportRecord['schedule'] {
   return schedule && { ...schedule, made: { manifest: manifest!, endIndex } };
 }

@@ -68,7 +68,7 @@ export interface ScheduledRun {
   readonly previous: string | null;
   /** In the tenant's sequence: what stands before it is in the files before. */
   readonly fromIndex: number;
-  /** Once it is complete. It stays when the export is deleted: the next file goes on from it. */
+  /** Once it is complete. It stays when the export is deleted: the next file continues there. */
   readonly made?: MadeRun;
 }
 

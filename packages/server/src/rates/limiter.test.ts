@@ -22,10 +22,24 @@ test('a window has its permits and no more; the next one has them again', async 
   const { clock, limiter } = build();
   const take = () => atOnce(limiter.take('a', 5));
   for (const remaining of [4, 3, 2, 1, 0]) {
-    assert.deepEqual(take(), { limiter: 'Global', limit: 5, remaining, isGranted: true, resetsInMs: 1000 });
+    assert.deepEqual(take(), {
+      limiter: 'Global',
+      limit: 5,
+      remaining,
+      isGranted: true,
+      windowMs: 1000,
+      resetsInMs: 1000,
+    });
   }
   await clock.advance(400);
-  assert.deepEqual(take(), { limiter: 'Global', limit: 5, remaining: 0, isGranted: false, resetsInMs: 600 });
+  assert.deepEqual(take(), {
+    limiter: 'Global',
+    limit: 5,
+    remaining: 0,
+    isGranted: false,
+    windowMs: 1000,
+    resetsInMs: 600,
+  });
   await clock.advance(600);
   assert.equal(take().remaining, 4);
 });
@@ -46,7 +60,7 @@ test('without replenishment permits come back only when they are given back', as
   await clock.advance(3_600_000);
   assert.deepEqual(
     { ...atOnce(limiter.take('a', 1)) },
-    { limiter: 'Global', limit: 1, remaining: 0, isGranted: false, resetsInMs: 1000 },
+    { limiter: 'Global', limit: 1, remaining: 0, isGranted: false, windowMs: 1000, resetsInMs: 1000 },
   );
   await limiter.replenish();
   assert.equal(atOnce(limiter.take('a', 1)).isGranted, true);

@@ -18,6 +18,7 @@ export interface RateState {
   readonly limit: number;
   readonly remaining: number;
   readonly isGranted: boolean;
+  readonly windowMs: number;
   /** Until permits come back, as far as that is known. */
   readonly resetsInMs: number;
 }
@@ -89,6 +90,7 @@ export class Limiter {
       limit,
       remaining: Math.max(0, limit - used),
       isGranted: used <= limit,
+      windowMs: this.#settings.windowMs,
       resetsInMs: endsInMs ?? this.#settings.windowMs,
     };
   }
@@ -146,6 +148,6 @@ export class Limiter {
 
   #refusal(limit: number): RateState {
     const { name, windowMs } = this.#settings;
-    return { limiter: name, limit, remaining: 0, isGranted: false, resetsInMs: windowMs };
+    return { limiter: name, limit, remaining: 0, isGranted: false, windowMs, resetsInMs: windowMs };
   }
 }

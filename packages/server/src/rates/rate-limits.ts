@@ -94,11 +94,11 @@ function settle(
   return taken instanceof Promise ? taken.then(passed) : passed(taken);
 }
 
-function tooMany({ limiter, limit, resetsInMs }: RateState): AuditError {
+function tooMany({ limiter, limit, windowMs, resetsInMs }: RateState): AuditError {
   const retryAfterSeconds = Math.max(1, Math.ceil(resetsInMs / 1000));
   return new AuditError(
     'RATE_LIMITED',
-    `Too many requests: the limit ${limiter} allows ${limit} in a window. The next one begins in ${retryAfterSeconds} s.`,
+    `Too many requests: the limit ${limiter} allows ${limit} in ${windowMs / 1000} s. Try again in ${retryAfterSeconds} s.`,
     { retryAfterSeconds },
   );
 }

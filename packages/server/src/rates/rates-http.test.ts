@@ -39,7 +39,7 @@ test('the sixth request in a window of five is refused, and says when to come ba
   assert.ok(retryAfter >= 1 && retryAfter <= 60, `${retryAfter} s`);
   const { error } = (await refused.json()) as { error: { code: string; message: string } };
   assert.equal(error.code, 'RATE_LIMITED');
-  assert.match(error.message, /allows 5 in a window/);
+  assert.match(error.message, /limit Global allows 5 in 60 s/);
 });
 
 test('refusals of other kinds count and are told of the limit, too; paths that are not there are not counted', async () => {
@@ -68,7 +68,7 @@ test('senders that a trusted proxy tells apart have permits of their own', async
   assert.deepEqual(seen(await list(app, { 'X-Forwarded-For': '203.0.113.7' })), [200, '5', '3']);
 });
 
-test('a tenant has its ingestion limit whoever sends, and the limiter with the fewest permits is shown', async () => {
+test('a tenant has one ingestion limit for all its senders, and the limiter with the fewest permits is shown', async () => {
   await using app = await start({ RateLimiting__GlobalLimiter__PermitLimit: '100000' });
   const send = () =>
     fetch(`${app.url}/api/v1/audit-events`, {

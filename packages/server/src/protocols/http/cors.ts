@@ -6,7 +6,7 @@ import { ANSWER_HEADERS } from '@tallystick/contract';
 import type { AnswerHeaders, Reply } from './mount.ts';
 
 export interface Cors {
-  /** For every answer, whoever asks: caches must know that it depends on who does. */
+  /** For every answer, also to others: caches must know that it depends on who does. */
   headersFor(request: IncomingMessage): AnswerHeaders;
   /** The answer to a browser that asks before it asks; undefined: it is no such question, or not from an allowed origin. */
   preflight(request: IncomingMessage): Reply | undefined;
