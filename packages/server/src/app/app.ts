@@ -14,7 +14,7 @@ import { exportsCheck } from '../exports/exports-check.ts';
 import { webhooksCheck } from '../webhooks/webhooks-check.ts';
 import type { Config } from '../config/settings.ts';
 import { readBuild } from '../config/build.ts';
-import { readTlsFiles } from '../config/tls-files.ts';
+import { readTlsFiles, type TlsFiles } from '../config/tls-files.ts';
 import { readWitnessPolicy } from '../config/witness-policy.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
@@ -47,6 +47,7 @@ import { IndexScrubber } from '../events/index-scrubber.ts';
 import { createScrubber, type Scrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
+import { startCertificateLoop } from './certificate-loop.ts';
 import { startLoops } from './loops.ts';
 import { ratesOn } from './rates-on.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
@@ -98,7 +99,8 @@ export async function createApp(
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
-  const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies });
+  const tls = readTlsFiles(config);
+  const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies, tls });
 
   built.use(storage);
   built.use(store.keyUses);
@@ -123,6 +125,7 @@ export async function createApp(
   return {
     async start() {
       address = await listen(server, config.server);
+      if (tls !== undefined) built.use(startCertificateLoop(tls, server, surroundings));
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
       built.use(store.webhooks.startStatusWatch(() => health.report()));
@@ -189,15 +192,18 @@ async function drainServer(server: HttpServer, times: DrainTimes, clock: Clock, 
   if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
 }
 
+interface ListenerParts extends Pick<Overrides, 'mounts'>, Required<Pick<Overrides, 'largeBodies'>> {
+  readonly tls: TlsFiles | undefined;
+}
+
 /** The way in over HTTP, with the protocols that are mounted there. */
 function listenerOn(
   gateway: Gateway,
   surroundings: Surroundings,
-  { largeBodies, mounts }: Overrides & Required<Pick<Overrides, 'largeBodies'>>,
+  { largeBodies, mounts, tls }: ListenerParts,
 ): HttpServer {
   const { config, clock, telemetry } = surroundings;
   const { server, environment } = config;
-  const tls = readTlsFiles(config);
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
   const bodies: BodyParts = {
     clock,

@@ -116,7 +116,7 @@ export const SETTINGS = {
       Certificate: optional(
         path(),
         'plain HTTP',
-        'PEM file with the certificate chain; needs `Server__Tls__Key`.',
+        'PEM file with the certificate chain; needs `Server__Tls__Key`. Changed files are taken up within 10 s.',
       ),
       Key: optional(path(), 'plain HTTP', 'PEM file with the private key; needs `Server__Tls__Certificate`.'),
     },

@@ -1,7 +1,8 @@
-// The certificate and the key that the settings name, read once; throws ConfigError when they cannot be used, with a
-// line for each file that cannot be read.
+// The certificate and the key that the settings name; throws ConfigError when they cannot be used, with a line for each file that
+// cannot be read.
 
 import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from './config-error.ts';
 import type { Config } from './settings.ts';
@@ -12,28 +13,64 @@ export interface TlsFiles {
 }
 
 /** Undefined: the settings name none. */
-export function readTlsFiles({ server: { tls } }: Config): TlsFiles | undefined {
-  if (tls.certificate === undefined || tls.key === undefined) return undefined;
+export function readTlsFiles(config: Config): TlsFiles | undefined {
+  const names = tlsFileNames(config);
+  if (names === undefined) return undefined;
   const problems: string[] = [];
-  const certificate = readPem('Server__Tls__Certificate', tls.certificate, problems);
-  const key = readPem('Server__Tls__Key', tls.key, problems);
-  if (problems.length > 0) throw new ConfigError(problems);
-  try {
-    createSecureContext({ cert: certificate, key });
-  } catch {
-    throw new ConfigError([
-      `Server__Tls__Certificate: ${tls.certificate} and ${tls.key} are no certificate and its key`,
-    ]);
-  }
-  return { certificate, key };
+  const read = (setting: string, file: string): string => {
+    try {
+      return readFileSync(file, 'utf8');
+    } catch (error) {
+      problems.push(unreadable(setting, file, error));
+      return '';
+    }
+  };
+  const certificate = read(CERTIFICATE, names.certificate);
+  const key = read(KEY, names.key);
+  return requirePair({ certificate, key }, names, problems);
 }
 
-function readPem(name: string, file: string, problems: string[]): string {
+/** Reads them again, while the service runs and without holding anyone up. */
+export async function readTlsFilesAgain(names: TlsFileNames): Promise<TlsFiles> {
+  const problems: string[] = [];
+  const read = async (setting: string, file: string): Promise<string> => {
+    try {
+      return await readFile(file, 'utf8');
+    } catch (error) {
+      problems.push(unreadable(setting, file, error));
+      return '';
+    }
+  };
+  const [certificate, key] = await Promise.all([read(CERTIFICATE, names.certificate), read(KEY, names.key)]);
+  return requirePair({ certificate, key }, names, problems);
+}
+
+export interface TlsFileNames {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export function tlsFileNames({ server: { tls } }: Config): TlsFileNames | undefined {
+  const { certificate, key } = tls;
+  return certificate === undefined || key === undefined ? undefined : { certificate, key };
+}
+
+const CERTIFICATE = 'Server__Tls__Certificate';
+const KEY = 'Server__Tls__Key';
+
+function requirePair(files: TlsFiles, names: TlsFileNames, problems: readonly string[]): TlsFiles {
+  if (problems.length > 0) throw new ConfigError(problems);
   try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-    problems.push(`${name}: cannot read ${file} (${code})`);
-    return '';
+    createSecureContext({ cert: files.certificate, key: files.key });
+  } catch {
+    throw new ConfigError([
+      `${CERTIFICATE}: ${names.certificate} and ${names.key} are no certificate and its key`,
+    ]);
   }
+  return files;
+}
+
+function unreadable(setting: string, file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+  return `${setting}: cannot read ${file} (${code})`;
 }

@@ -10,6 +10,7 @@ import type { TlsFiles } from '../../config/tls-files.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { breakBody, expectContinue } from './body-bytes.ts';
 import { Connections } from './connections.ts';
+import { secureContextOf } from './tls.ts';
 
 /** What to write on a connection whose request never became one; the target as far as it can be told. */
 export type RefuseRaw = (error: AuditError, target: string) => string;
@@ -63,8 +64,7 @@ export function createHttpServer(serve: Serve, options: HttpServerOptions): Http
       : createTlsServer({
           ...OPTIONS,
           handshakeTimeout: LIMITS.headersTimeoutMs,
-          cert: tls.certificate,
-          key: tls.key,
+          ...secureContextOf(tls),
         });
   const open = new Connections(server, clock);
   const serveSoon = afterTheTurn(serve);
