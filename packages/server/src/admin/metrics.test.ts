@@ -60,6 +60,7 @@ function build() {
       ofAll: () => note(undefined, [{ ...SEARCH, lagMs: 9000, pendingEvents: 70 }]),
     },
     membership: { nodes: () => [] },
+    usage: { read: () => Promise.resolve([]) },
     deadLetters: { ofTenant: (tenant) => note(tenant, 1), ofAll: () => note(undefined, 8) },
     deliveries: {
       ofTenant: () => Promise.resolve(DELIVERIES),

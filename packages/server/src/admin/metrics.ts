@@ -107,7 +107,7 @@ export function gauge(name: string, help: string, value: number): Metric {
   return { name, type: 'Gauge', help, samples: [{ labels: {}, value }] };
 }
 
-function counter(name: string, help: string, value: number): Metric {
+export function counter(name: string, help: string, value: number): Metric {
   return { name, type: 'Counter', help, samples: [{ labels: {}, value }] };
 }
 

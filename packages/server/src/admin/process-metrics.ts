@@ -20,9 +20,11 @@ export interface ProcessParts {
   readonly startedAtMs: number;
 }
 
-export function processMetrics(figures: Figures, parts: ProcessParts): Metric[] {
+/** `usage`: what the process uses of its machine. */
+export function processMetrics(figures: Figures, parts: ProcessParts, usage: readonly Metric[]): Metric[] {
   return [
     ...programMetrics(parts),
+    ...usage,
     ...sharedMetrics(figures),
     ...durationMetrics(parts),
     ...logMetrics(parts),

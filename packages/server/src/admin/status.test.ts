@@ -181,6 +181,10 @@ test('a platform caller sees the process for every tenant it names, and a tenant
   ]) {
     assert.ok(!names.includes(`tallystick_${name}`), name);
   }
+  assert.ok(
+    names.every((name) => name.startsWith('tallystick_')),
+    'of the machine, too',
+  );
 });
 
 test('a projection of all tenants has no position and no generation, which are of one tenant each', async () => {
@@ -239,7 +243,8 @@ test('/metrics is Prometheus text for the platform, with any Accept, and needs n
 
 /** What a scraper holds against the text: each line a comment or a sample, each name typed once and before its samples. */
 function assertPrometheus(text: string): void {
-  const sample = /^(tallystick_[a-z_]+)(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? (\d+(\.\d+)?(e-?\d+)?)$/;
+  const sample =
+    /^((?:tallystick|process|nodejs)_[a-z0-9_]+)(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? (\d+(\.\d+)?(e-?\d+)?)$/;
   const typed = new Set<string>();
   const seen = new Set<string>();
   assert.ok(text.endsWith('\n'));
@@ -332,7 +337,7 @@ test('while commits fail it is said, and nothing is counted as accepted', async 
 
 test('docs/operating/metrics.md names every metric, with its type, and no other', async () => {
   const page = readFileSync(new URL('../../../../docs/operating/metrics.md', import.meta.url), 'utf8');
-  const rows = [...page.matchAll(/^\| `(tallystick_\w+)` \| (\w+) \|/gm)].map(
+  const rows = [...page.matchAll(/^\| `((?:tallystick|process|nodejs)_\w+)` \| (\w+) \|/gm)].map(
     ([, name, type]) => `${name} ${type}`,
   );
   const reports = await Promise.all([metricsFor(platform), metricsFor(acme)]);

@@ -24,6 +24,7 @@ import { type DeliveryFigures, type Figures, indicatorsOf } from './metrics.ts';
 import { processMetrics, type ProcessParts } from './process-metrics.ts';
 import type { ProjectionFigures, Projections } from './projections.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
+import type { UsageMetrics } from './process-usage-metrics.ts';
 import { tenantMetrics, type TenantLogParts } from './tenant-metrics.ts';
 
 type VersionState = Omit<ApiVersionStatus, 'version' | 'deprecationDate' | 'sunsetDate'> & {
@@ -46,14 +47,15 @@ export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpo
   readonly deliveries: DeliveryCounts;
   readonly versionStates: Readonly<Record<Version, VersionState>>;
   readonly membership: Pick<Membership, 'nodes'>;
+  readonly usage: Pick<UsageMetrics, 'read'>;
 }
 
 /** Make it when the service starts: the uptime counts from then on. */
 export function createStatusOperations(parts: StatusParts) {
   const { clock } = parts;
   const started = { startedAtMs: clock.now(), startedNs: clock.monotonicNs() };
-  const ofProcess = async (): Promise<Metric[]> =>
-    processMetrics(await processFigures(parts), { ...parts, ...started });
+  const ofProcess = async (figures: Figures): Promise<Metric[]> =>
+    processMetrics(figures, { ...parts, ...started }, await parts.usage.read());
   return {
     'status.get': async (call: Call): Promise<Answer<'status.get'>> => ({
       kind: 'Done',
@@ -62,7 +64,7 @@ export function createStatusOperations(parts: StatusParts) {
     'metrics.get': async (call: Call): Promise<Answer<'metrics.get'>> => {
       const figures = await figuresFor(call, parts);
       const metrics = isPlatform(call)
-        ? processMetrics(figures, { ...parts, ...started })
+        ? await ofProcess(figures)
         : await tenantMetrics(tenantOf(call), figures, parts);
       return {
         kind: 'Done',
@@ -74,7 +76,7 @@ export function createStatusOperations(parts: StatusParts) {
       kind: 'Done',
       body: {
         mediaType: PROMETHEUS_TYPE,
-        bytes: new TextEncoder().encode(prometheusText(await ofProcess())),
+        bytes: new TextEncoder().encode(prometheusText(await ofProcess(await processFigures(parts)))),
       },
     }),
   };

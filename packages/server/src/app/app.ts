@@ -9,6 +9,7 @@ import { createTokens, type Issuer } from '../access/tokens.ts';
 import { createHealth, type Health } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
+import { createUsageMetrics } from '../admin/process-usage-metrics.ts';
 import { viewsCheck } from '../admin/views-check.ts';
 import { exportsCheck } from '../exports/exports-check.ts';
 import { webhooksCheck } from '../webhooks/webhooks-check.ts';
@@ -95,7 +96,8 @@ export async function createApp(
   const others = operationsOn(store, surroundings);
   const built = new AsyncDisposableStack();
   const rates = ratesOn(surroundings, health, built);
-  const status = statusOperations(store, surroundings, { health, scrubber });
+  const usage = built.use(createUsageMetrics(clock));
+  const status = statusOperations(store, surroundings, { health, scrubber, usage });
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
