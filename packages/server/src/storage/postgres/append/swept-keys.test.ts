@@ -5,10 +5,11 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import type { AppendRequest } from '../../../streams/log.ts';
 import { until } from '../../../testing/until.ts';
-import { SCHEMA } from '../connection/database.ts';
+import { Database, SCHEMA } from '../connection/database.ts';
 import { NOW_MS } from '../../event-index/testing/open-index.ts';
 import { TestTables } from '../testing/test-tables.ts';
 import { newWriter, requestOf } from '../testing/plain-writer.ts';
+import { endKeyWindows } from './swept-keys.ts';
 
 const HOUR_MS = 3_600_000;
 const SLOW_LOCK = 77;
@@ -26,10 +27,10 @@ before(async () => {
 });
 after(() => logs?.[Symbol.asyncDispose]());
 
-function keyed(tenant: string, expiresAtMs: number): AppendRequest {
+function keyed(tenant: string, expiresAtMs: number, key = 'k'): AppendRequest {
   const once = {
     operation: 'events.ingest' as const,
-    key: 'k',
+    key,
     fingerprint: new Uint8Array(64),
     classification: 'Internal' as const,
     expiresAtMs,
@@ -69,4 +70,30 @@ test('a key that is reused during a sweep stays in use', async () => {
   assert.equal((await again())[0]?.status, 'Repeated');
   assert.equal(await other.sweepUsedKeys(27 * HOUR_MS), false);
   assert.equal((await again())[0]?.status, 'Done');
+});
+
+test('the windows of many keys are ended without reading each for each, also in a table that was empty when it was analysed', async () => {
+  const keys = 2000;
+  await using tables = await TestTables.open();
+  const tenant = await tables.newTenant();
+  await tables.raw('ANALYZE used_keys');
+  await newWriter(tables.database).append(
+    Array.from({ length: keys }, (_, i) => keyed(tenant, HOUR_MS, `k${i}`)),
+    at(0),
+  );
+  const rowsRead = async () => {
+    const [row] = await tables.raw(
+      "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) AS rows FROM pg_stat_user_tables WHERE relname = 'used_keys'",
+    );
+    return Number((row as { rows: string }).rows);
+  };
+  const before = await rowsRead();
+  {
+    // Its end brings what it counted.
+    await using database = new Database({ url: tables.url, connectionsMax: 1 });
+    while (await endKeyWindows(database, tenant, 2 * HOUR_MS));
+  }
+  await until(async () => (await rowsRead()) > before);
+  const read = (await rowsRead()) - before;
+  assert.ok(read < 20 * keys, `${read} rows were read for ${keys} keys`);
 });

@@ -11,10 +11,12 @@ const SWEEP = statement(
      SELECT tenant_id, operation, key FROM used_keys
      WHERE expires_at_ms <= $1 ORDER BY expires_at_ms LIMIT ${ROWS_MAX})`,
 );
+// By their places in the table: whatever the database believes about the number of rows, it looks for them once. It believes that
+// a new table has none, and then compared each row with each.
 const END_WINDOWS = statement(
-  `UPDATE used_keys SET expires_at_ms = 0 WHERE tenant_id = $1 AND (operation, key) IN (
-     SELECT operation, key FROM used_keys
-     WHERE tenant_id = $1 AND expires_at_ms > 0 AND expires_at_ms < $2 LIMIT ${ROWS_MAX})`,
+  `UPDATE used_keys SET expires_at_ms = 0 WHERE tenant_id = $1 AND expires_at_ms < $2 AND ctid = ANY (ARRAY(
+     SELECT ctid FROM used_keys
+     WHERE tenant_id = $1 AND expires_at_ms > 0 AND expires_at_ms < $2 LIMIT ${ROWS_MAX}))`,
 );
 /** Shorter than the database's deadlock timeout, so that the sweep, not the other transaction, is aborted. */
 const BRIEFLY = statement("SET LOCAL lock_timeout = '100ms'");

@@ -1,7 +1,7 @@
 // Empties the write-ahead logs of all databases of a data directory: they hold what pages held before they were overwritten,
 // also once it is folded into the database, until the file is written over or cut off.
 
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { numberOf } from '../../rows/columns.ts';
@@ -13,7 +13,8 @@ const READERS_WAIT_MS = 50;
 export function emptyWriteAheadLogs(directory: string, files: readonly string[]): boolean {
   return files.every((file) => {
     const path = join(directory, file);
-    if (!existsSync(path)) return true;
+    const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
+    if (log === undefined || log.size === 0) return true;
     using db = new DatabaseSync(path);
     db.exec(`PRAGMA busy_timeout = ${READERS_WAIT_MS}`);
     return numberOf(db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get(), 'busy') === 0;

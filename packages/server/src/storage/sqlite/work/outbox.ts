@@ -1,5 +1,6 @@
 // Jobs that changes cause: committed to journal.db with the change, and moved to work.db before a claim or a lookup
 // there. Moving a job twice changes nothing: its id is in work.db already.
+// A sweep also empties the write-ahead log of work.db: what removed jobs have heard is still in it.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseJson } from '@tallystick/evidence';
@@ -7,7 +8,8 @@ import type { CausedJob, Claim, ClaimRequest, Job, NewJob } from '../../../work/
 import { textIn } from '../../rows/columns.ts';
 import { JobTables } from '../../work/job-tables.ts';
 import { inTransaction, openJournal } from '../connection/database.ts';
-import type { WorkDatabase } from './work-database.ts';
+import { emptyWriteAheadLogs } from '../connection/erase-traces.ts';
+import { WORK_FILE, type WorkDatabase } from './work-database.ts';
 
 export interface OutboxParts {
   readonly directory: string;
@@ -35,6 +37,13 @@ export class JobTablesWithOutbox extends JobTables<StatementSync> {
   override async find(tenant: string, jobId: string): Promise<Job | undefined> {
     await this.#takeOver();
     return super.find(tenant, jobId);
+  }
+
+  override async sweep(): Promise<boolean> {
+    const isMore = await super.sweep();
+    // Where a reader is in the way, the next sweep does it.
+    if (!isMore) emptyWriteAheadLogs(this.#parts.directory, [WORK_FILE]);
+    return isMore;
   }
 
   /** One at a time: nobody claims a job that is still in the outbox, or it might be taken over again when it is done. */
