@@ -26,6 +26,7 @@ import { asJson } from './schema.ts';
 import type { AuditEvent, EventDraft } from './schemas/event.ts';
 import type { Page } from './schemas/list.ts';
 import type { StreamId } from './schemas/primitives.ts';
+import { everySchema, holdsGuarded } from './schema-walk.ts';
 import { faultsOf } from './testing.ts';
 
 const members = (each: Operation): string[] => Object.keys(each.input.properties);
@@ -150,6 +151,28 @@ test('answer headers are filled from the body, the facts or the input', () => {
       for (const name of placeholders(template)) assert.ok(known.includes(name), `${each.name}: ${name}`);
     }
   }
+});
+
+test('answers that show a secret, a signed link or a value of an event are guarded, and no others', () => {
+  const guarded: string[] = [];
+  for (const each of OPERATIONS) {
+    const shown = outputSchema(each);
+    if (shown === undefined) continue;
+    if (holdsGuarded(asJson(shown))) guarded.push(each.name);
+    for (const [path, { format, ...marks }] of everySchema(asJson(shown)))
+      if (format === 'password') assert.ok(marks['x-guarded'], `${each.name} ${path}`);
+  }
+  assert.deepEqual(guarded.toSorted(), [
+    'apiKeys.create',
+    'apiKeys.rotate',
+    'exports.get',
+    'exports.list',
+    'subscriptions.create',
+    'subscriptions.rotateSecret',
+    'violations.acknowledge',
+    'violations.get',
+    'violations.list',
+  ]);
 });
 
 test('what is made has a Location, unless it is many things', () => {

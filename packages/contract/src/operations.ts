@@ -54,6 +54,8 @@ export interface Answer<N extends OperationName> {
   readonly facts?: AnswerFacts;
   /** There when the binding has `alsoAs`. */
   readonly alsoAs?: Renderings;
+  /** It shows what must not be guessed from its length. */
+  readonly isGuarded?: boolean;
 }
 
 export const OPERATIONS: readonly Operation<OperationName>[] = Object.values(OPERATION_GROUPS).flat();

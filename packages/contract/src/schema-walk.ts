@@ -20,6 +20,11 @@ export function* everySchema(schema: JsonSchema, path = ''): Generator<[path: st
   for (const [step, inner] of subschemas(schema)) yield* everySchema(inner, `${path}/${step}`);
 }
 
+/** Whether something inside has a value that must not be guessed from the length of an answer. */
+export function holdsGuarded(schema: JsonSchema): boolean {
+  return [...everySchema(schema)].some(([, inner]) => inner['x-guarded'] === true);
+}
+
 /** The components among these schemas by title; where one occurs often, its first occurrence. */
 export function componentsOf(schemas: Iterable<TSchema>): Map<string, JsonSchema> {
   const components = new Map<string, JsonSchema>();

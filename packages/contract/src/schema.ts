@@ -23,6 +23,8 @@ export const ANNOTATIONS = {
   'x-use': 'What a component is for at this place; its `description` says what it is anywhere.',
   'x-kept-as-text':
     'Hashed and stored as it is: nothing on the way in reads inside, so its text may be passed on.',
+  'x-guarded':
+    'Its value must not be guessed from the length of an answer, so answers that may have it are not compressed.',
   'x-left-to-operation':
     'Not validated by the gateway: the operation judges it, and the verdict is its answer.',
 } as const;
@@ -67,6 +69,7 @@ export interface JsonSchema {
   readonly 'x-use'?: string;
   readonly 'x-left-to-operation'?: true;
   readonly 'x-kept-as-text'?: true;
+  readonly 'x-guarded'?: true;
 }
 
 export const asJson = (schema: TSchema): JsonSchema => schema;
@@ -114,6 +117,8 @@ export const refusedAs = <S extends TSchema>(
 ): S => marked(schema, { 'x-refused-as': code, ...(keywords.length > 0 && { 'x-refused-for': keywords }) });
 
 export const keptAsText = <S extends TSchema>(schema: S): S => marked(schema, { 'x-kept-as-text': true });
+
+export const guarded = <S extends TSchema>(schema: S): S => marked(schema, { 'x-guarded': true });
 
 export const leftToOperation = <S extends TSchema>(schema: S): S =>
   marked(schema, { 'x-left-to-operation': true });

@@ -146,6 +146,7 @@ export interface AnyAnswer {
   readonly body: unknown;
   readonly facts?: AnswerFacts;
   readonly alsoAs?: Renderings;
+  readonly isGuarded?: boolean;
 }
 
 /** A bound operation whose name is not known at compile time. */

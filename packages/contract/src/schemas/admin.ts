@@ -8,6 +8,7 @@ import {
   byDefault,
   choice,
   doc,
+  guarded,
   object,
   optional,
   orNull,
@@ -155,10 +156,12 @@ export const IssuedKey = object(
   {
     ...keyMembers,
     key: optional(
-      Type.String({
-        format: 'password',
-        description: '`tsk_<keyId>_<secret>_<checksum>`; goes into `X-API-Key`. Absent in a repeat.',
-      }),
+      guarded(
+        Type.String({
+          format: 'password',
+          description: '`tsk_<keyId>_<secret>_<checksum>`; goes into `X-API-Key`. Absent in a repeat.',
+        }),
+      ),
     ),
   },
 );

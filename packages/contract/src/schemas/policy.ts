@@ -3,7 +3,17 @@
 
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { arrayOf, byDefault, choice, doc, object, optional, readOnly, strictObject } from '../schema.ts';
+import {
+  arrayOf,
+  byDefault,
+  choice,
+  doc,
+  guarded,
+  object,
+  optional,
+  readOnly,
+  strictObject,
+} from '../schema.ts';
 import { Type } from '../type.ts';
 import { Conditions } from './condition.ts';
 import { ErrorDetail } from './error.ts';
@@ -290,7 +300,7 @@ export const PolicyViolation = object(
     fields: optional(
       doc(arrayOf(Type.String()), 'Paths at which a detector found something; never what it found.'),
     ),
-    groupKey: optional(Type.String({ description: 'The value that the threshold counts by.' })),
+    groupKey: optional(guarded(Type.String({ description: 'The value that the threshold counts by.' }))),
     observedValue: optional(doc(Count, 'How many had matched when the threshold was crossed.')),
     threshold: optional(AlertThreshold),
     status: ViolationStatus,

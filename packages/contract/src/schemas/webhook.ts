@@ -7,6 +7,7 @@ import {
   byDefault,
   choice,
   doc,
+  guarded,
   mapOf,
   object,
   optional,
@@ -258,7 +259,9 @@ export const Subscription = object(
 );
 
 const shownSecret = optional(
-  Type.String({ format: 'password', description: 'Shown here and never again; absent in a repeat.' }),
+  guarded(
+    Type.String({ format: 'password', description: 'Shown here and never again; absent in a repeat.' }),
+  ),
 );
 
 export type NewSubscription = Static<typeof NewSubscription>;

@@ -12,6 +12,7 @@ import {
   type Tombstone,
 } from '@tallystick/contract';
 import type { Call } from '../call.ts';
+import { isGuarded } from '../policies/sight.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
 import { reportAltered } from './altered.ts';
 import { relatedTo, type RelatedParts } from './related.ts';
@@ -36,11 +37,12 @@ export function createGet(parts: GetParts) {
     const { event } = shown;
     if (!includeRelatedEntities) {
       await noteSecretsRead(call, [event], parts);
-      return { kind: 'Done', body: event };
+      return { kind: 'Done', body: event, isGuarded: isGuarded(event) };
     }
     const related = await relatedTo(call, event, parts);
     await noteSecretsRead(call, [event, ...related.events], parts);
-    return { kind: 'Done', body: { ...event, relatedEntities: related.entities } };
+    const body = { ...event, relatedEntities: related.entities };
+    return { kind: 'Done', body, isGuarded: isGuarded(event) };
   };
 }
 

@@ -4,7 +4,7 @@
 import type { Answer, InputOf } from '@tallystick/contract';
 import type { Call, OwnViolation, Received } from '../call.ts';
 import { type Cursors, readPage } from '../paging.ts';
-import { sightOf } from '../policies/sight.ts';
+import { isGuarded, sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import type { EventIndex, SortKey } from './event-index.ts';
 import { type FoundPageParts, isPlace, showFound } from './found-page.ts';
@@ -60,6 +60,7 @@ function createPerform(parts: ListParts) {
       kind: 'Done',
       body: { data: events, pagination },
       facts: { projectionLagMs: found.state.lagMs },
+      isGuarded: events.some(isGuarded),
     };
   };
 }

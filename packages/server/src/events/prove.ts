@@ -16,7 +16,7 @@ import {
 import type { Call } from '../call.ts';
 import type { EventFacts } from '../policies/event-facts.ts';
 import { placesAt } from '../policies/withheld-fields.ts';
-import { sightOf, type Visibility } from '../policies/sight.ts';
+import { isGuarded, sightOf, type Visibility } from '../policies/sight.ts';
 import { proofOf, type ProvableEvent, type ProvableParts } from '../streams/checkpoints/provable.ts';
 import type { AlteredEvent, StoredEvidence } from '../streams/tree.ts';
 import { reportAltered } from './altered.ts';
@@ -49,6 +49,7 @@ export function createProve(parts: ProveParts) {
     return {
       kind: 'Done',
       body: parseJson(text) as Answer<'events.prove'>['body'],
+      isGuarded: isGuarded({ classification }),
       alsoAs: { 'text/plain': () => formatEventProofText(proof) },
     };
   };

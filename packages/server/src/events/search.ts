@@ -11,7 +11,7 @@ import {
 } from '@tallystick/contract';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
-import { sightOf } from '../policies/sight.ts';
+import { isGuarded, sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, SortKey, Question } from './event-index.ts';
@@ -79,11 +79,8 @@ function createPerform(parts: SearchParts) {
         ? found.isCut && rows.length < pageMax
         : isMore && seen + rows.length >= LIMITS.searchResultsMax;
     const shown = await showFound(call, rows, parts);
-    await noteSecretsRead(
-      call,
-      shown.map(({ event }) => event),
-      parts,
-    );
+    const events = shown.map(({ event }) => event);
+    await noteSecretsRead(call, events, parts);
     const last = rows.at(-1);
     const nextCursor =
       isMore && !isTruncated && last !== undefined
@@ -104,6 +101,7 @@ function createPerform(parts: SearchParts) {
         },
       },
       facts: { projectionLagMs: found.state.lagMs },
+      isGuarded: events.some(isGuarded),
     };
   };
 }

@@ -4,6 +4,7 @@
 import { type Answer, AuditError, type InputOf, type StreamEvent } from '@tallystick/contract';
 import type { Call } from '../call.ts';
 import { type Cursors, isIndex, readPage } from '../paging.ts';
+import { isGuarded } from '../policies/sight.ts';
 import { pausesBy } from '../runtime/pause.ts';
 import type { LogReader, StoredEvent, StoredStream } from '../streams/log.ts';
 import { logOf, requireSoundStream, streamOf } from '../streams/stream-operations.ts';
@@ -43,12 +44,9 @@ export function createStreamPage(parts: StreamPageParts) {
     }
     const [first, ...others] = altered;
     if (first !== undefined) reportAltered(call, [first, ...others], parts.telemetry);
-    await noteSecretsRead(
-      call,
-      data.filter((event) => 'classification' in event),
-      parts,
-    );
-    return { kind: 'Done', body: { ...page, data } };
+    const events = data.filter((event) => 'classification' in event);
+    await noteSecretsRead(call, events, parts);
+    return { kind: 'Done', body: { ...page, data }, isGuarded: events.some(isGuarded) };
   };
 }
 

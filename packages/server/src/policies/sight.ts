@@ -139,6 +139,16 @@ export function isReadNoted({ classification }: Pick<AuditEvent, 'classification
   return classification === 'Secret';
 }
 
+const OPEN: ReadonlySet<AuditEvent['classification']> = new Set(['Public', 'Internal']);
+
+/**
+ * Whether its content must not be guessed: beside texts that anybody can have recorded, as by a login that fails, the length of a
+ * compressed answer would tell of it.
+ */
+export function isGuarded({ classification }: Pick<AuditEvent, 'classification'>): boolean {
+  return !OPEN.has(classification);
+}
+
 /** Stands in place of a single redacted value. */
 export const REDACTED = '[REDACTED]';
 

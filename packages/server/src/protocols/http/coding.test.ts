@@ -22,6 +22,13 @@ test('the coding with the greatest weight is taken, br before gzip, and none for
     ['gzip; q = 0.5', 'gzip'],
     ['gzip;q=nonsense', undefined],
     ['gzipped', undefined],
+    ['identity, gzip;q=0.5', undefined],
+    ['identity;q=0.5, gzip', 'gzip'],
+    ['identity;q=0.5, gzip;q=0.5', 'gzip'],
+    ['identity;q=0, gzip;q=0.1', 'gzip'],
+    ['identity;q=0', undefined],
+    ['gzip;q=1.5', undefined],
+    ['gzip;q=0.5, *', 'br'],
   ];
   for (const [accept, coding] of table) {
     assert.equal(codingFor(accept, 1024), coding, String(accept));

@@ -9,25 +9,29 @@ export type Coding = 'br' | 'gzip';
 /** Below this, headers and packets weigh more than what could be saved. */
 const LENGTH_MIN = 1024;
 
-/** The preferred coding of those that both sides know; undefined: as it is. */
+/**
+ * The preferred coding of those that both sides know; undefined: as it is. So it stays where the caller prefers that, and where it
+ * refuses that but knows no coding of ours, for a preference that cannot be met is ignored.
+ */
 export function codingFor(acceptEncoding: string | undefined, length: number): Coding | undefined {
   if (acceptEncoding === undefined || length < LENGTH_MIN) return undefined;
   const br = weightOf('br', acceptEncoding);
   const gz = weightOf('gzip', acceptEncoding);
-  if (br === 0 && gz === 0) return undefined;
+  const best = Math.max(br, gz);
+  if (best === 0 || weightOf('identity', acceptEncoding) > best) return undefined;
   return br >= gz ? 'br' : 'gzip';
 }
 
-const ELEMENT = /^\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/i;
+const ELEMENT = /^\s*([\w*-]+)\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?$/i;
 
-/** A malformed coding is ignored; `*` stands for all that are not named. */
-function weightOf(coding: Coding, acceptEncoding: string): number {
+/** A malformed element is ignored; `*` stands for all codings that are not named. Identity need not be named to be acceptable. */
+function weightOf(coding: Coding | 'identity', acceptEncoding: string): number {
   let others = 0;
   for (const element of acceptEncoding.split(',')) {
     const [, name = '', weight = '1'] = ELEMENT.exec(element) ?? [];
     if (name.toLowerCase() === coding || (coding === 'gzip' && name.toLowerCase() === 'x-gzip'))
       return Number(weight);
-    if (name === '*') others = Number(weight);
+    if (name === '*' && coding !== 'identity') others = Number(weight);
   }
   return others;
 }

@@ -28,7 +28,7 @@ const RETRY_AFTER_SECONDS = 1;
 
 export function replyTo(
   answer: AnyAnswer,
-  { operation, answerHeaders }: InputBinding,
+  { operation, answerHeaders, isGuarded }: InputBinding,
   version: Version,
   input: object,
   preferences: AnswerPreferences,
@@ -41,8 +41,10 @@ export function replyTo(
   const isTagged = template === '{etag}';
   // A tag that the operation chose names a version, not bytes: it stays true only while these are sent as they are.
   const isOwnTag = answer.facts?.etag !== undefined || (template !== undefined && !isTagged);
+  // What is compressed tells by its length how much one part of it is like another: docs/decisions/0028.
+  const isSentAsIs = isOwnTag || isGuarded || answer.isGuarded === true;
   const coding =
-    typeof body !== 'string' || isOwnTag ? undefined : codingFor(preferences.acceptEncoding, body.length);
+    typeof body !== 'string' || isSentAsIs ? undefined : codingFor(preferences.acceptEncoding, body.length);
   const etag = answer.facts?.etag ?? (isTagged ? tagOf(answer, body, coding) : undefined);
   const facts = etag === undefined ? answer.facts : { ...answer.facts, etag };
   const headers = fillHeaders(answerHeaders, version, answer.body, facts, input);

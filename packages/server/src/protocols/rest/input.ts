@@ -7,11 +7,13 @@ import {
   asJson,
   AuditError,
   everySchema,
+  holdsGuarded,
   isUuid,
   type JsonSchema,
   LIMITS,
   type Operation,
   type OperationName,
+  outputSchema,
   placeholders,
   placeOf,
   ULID_PATTERN,
@@ -41,12 +43,15 @@ export interface InputBinding {
   readonly body: BodyLimits;
   readonly placeOf: (member: string) => InputPlace;
   readonly answerHeaders: readonly HeaderTemplate[];
+  /** An answer may show what must not be guessed from its length. */
+  readonly isGuarded: boolean;
 }
 
 export function prepareBinding(operation: Operation<OperationName>): InputBinding {
   const members = Object.entries(operation.input.properties);
   const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
   const isLarge = bytesMax > LIMITS.requestBytesMax;
+  const shown = outputSchema(operation);
   return {
     operation,
     inQuery: new Map(
@@ -61,6 +66,7 @@ export function prepareBinding(operation: Operation<OperationName>): InputBindin
     ]),
     placeOf: (member) => placeOf(operation, member),
     answerHeaders: headerTemplates(operation),
+    isGuarded: shown !== undefined && holdsGuarded(asJson(shown)),
     body: {
       bytesMax,
       timeoutMs: isLarge ? LIMITS.batchRequestTimeoutMs : LIMITS.requestTimeoutMs,

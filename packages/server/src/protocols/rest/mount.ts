@@ -4,7 +4,7 @@
 import { AuditError } from '@tallystick/contract';
 import { type Arrival, type Gateway, passThrough } from '../../gateway/pipeline.ts';
 import { FIRST_VERSION } from '../../gateway/versions.ts';
-import type { Exchange, Mount, Reply } from '../http/mount.ts';
+import type { AnswerHeaders, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
@@ -14,7 +14,7 @@ import { receive, VERSION_PARAMETER } from './input.ts';
 import { parseQueryString } from './query.ts';
 import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
-import { readVersion, SUPPORTED_VERSIONS, versionHeaders } from './versions.ts';
+import { readVersion, SUPPORTED_VERSIONS, VERSION_READERS, versionHeaders } from './versions.ts';
 
 /** A link that the service has signed has it. */
 const LINK_PARAMETER = 'signature';
@@ -48,6 +48,8 @@ async function routed(
   if (found === undefined) throw notFound(method, path);
   const { route, parameters } = found;
   const query = parseQueryString(route.ignoresQuery ? '' : queryText);
+  if (route.version === undefined && !route.atRoot)
+    exchange.addedHeaders = alsoVarying(exchange.addedHeaders, VERSION_READERS);
   const version = route.atRoot
     ? undefined
     : readVersion(route.version, headers, query.get(VERSION_PARAMETER) ?? []);
@@ -78,6 +80,11 @@ async function routed(
     ifNoneMatch: headers['if-none-match'],
     acceptEncoding: header(headers, 'accept-encoding'),
   });
+}
+
+function alsoVarying(headers: AnswerHeaders, names: string): AnswerHeaders {
+  const { Vary } = headers;
+  return { ...headers, Vary: Vary === undefined ? names : `${Vary}, ${names}` };
 }
 
 function notFound(method: string, path: string): AuditError {

@@ -17,6 +17,9 @@ const NAMES: ReadonlyMap<string, Version> = new Map(
 /** The value of `api-supported-versions`. */
 export const SUPPORTED_VERSIONS = VERSIONS.map((version) => `${version.slice(1)}.0`).join(', ');
 
+/** The headers that may name the version, as `Vary` lists them. */
+export const VERSION_READERS = 'Accept, X-Version';
+
 const VER_PARAMETER = /;\s*ver\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/gi;
 
 /** The version that the request asks for; throws UNSUPPORTED_API_VERSION. */
