@@ -322,11 +322,11 @@ async function listVersions(
   { policies, cursors }: PolicyOperationParts,
 ): Promise<Answer<'policies.listVersions'>> {
   const { policyId } = input;
+  const read = readPage(cursors, call, input, isIndex);
   // Also of one that is deleted: explanations go on naming its versions.
   const current = await policies.find(call.tenant!, policyId);
   if (current === undefined) throw unknownPolicy(policyId);
   const { version: newest } = current;
-  const read = readPage(cursors, call, input, isIndex);
   const isNext = read.direction === 'Next';
   const first = read.beyond === undefined ? (isNext ? newest : 1) : read.beyond + (isNext ? -1 : 1);
   const versions: PolicyRecord[] = [];

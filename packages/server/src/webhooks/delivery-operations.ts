@@ -122,11 +122,11 @@ async function list(
   input: InputOf<'deliveries.list'>,
   parts: DeliveryOperationParts,
 ): Promise<Answer<'deliveries.list'>> {
+  const read = readPage(parts.cursors, call, input, isId);
   const subscription = await found(call, input.subscriptionId, parts);
   const jobs = parts.work.forTenant(call.tenant!);
   const states = input.status?.flatMap((status) => STATES[status]);
   const of = { ...laneOf(input.subscriptionId), states };
-  const read = readPage(parts.cursors, call, input, isId);
   const rows = await jobs.jobsOfLane({ ...of, ...newestFirst(read) });
   const plain = (job: Job) => shown(subscription, job);
   const answered = (job: Job) => withAnswers(plain(job), job);
