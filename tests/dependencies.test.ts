@@ -1,12 +1,9 @@
 // Which packages the repository takes, in manifests and lockfiles: exactly named, for every machine, from any registry.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readText, repositoryFiles, ROOT } from './source.ts';
+import { type Manifest, publishedManifest } from '../packaging/published.ts';
+import { readText, repositoryFiles } from './source.ts';
 
 interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -75,20 +72,33 @@ describe('dependencies', () => {
 });
 
 describe('a package of ours', () => {
+  const packages = ['contract', 'evidence', 'server', 'cli'];
+
   it('asks for Node 24 where it is published, and not in the repository, which brings it', () => {
-    for (const name of ['contract', 'evidence', 'server', 'cli']) {
-      const folder = mkdtempSync(join(tmpdir(), 'tallystick-pack-'));
-      const manifest = join(folder, 'package.json');
-      copyFileSync(join(ROOT, `packages/${name}/package.json`), manifest);
-      const before = readFileSync(manifest, 'utf8');
-      const env = { ...process.env, npm_config_loglevel: 'error' };
-      const packed = execFileSync('npm', ['pack', '--silent'], { cwd: folder, encoding: 'utf8', env }).trim();
-      const published = execFileSync('tar', ['-xOf', packed, 'package/package.json'], { cwd: folder });
-      const after = readFileSync(manifest, 'utf8');
-      rmSync(folder, { recursive: true });
-      const enginesIn = (text: string) => (JSON.parse(text) as Locked).engines;
-      assert.deepEqual(enginesIn(published.toString()), { node: '>=24' }, name);
-      assert.deepEqual([enginesIn(before), after], [undefined, before], name);
+    for (const name of packages) {
+      const manifest = manifestOf(name);
+      assert.equal(manifest['engines'], undefined, name);
+      const published = publishedManifest(manifest, 'abc');
+      assert.deepEqual([published['engines'], published['gitHead']], [{ node: '>=24' }, 'abc'], name);
+      assert.doesNotMatch(JSON.stringify(published), /"source"|"scripts"|\.ts"(?<!\.d\.ts")/, name);
+    }
+  });
+
+  it('says what it is, under which licence, and the types of all that it exports', () => {
+    for (const name of packages) {
+      const { license, description, files, exports: entries = {}, type } = manifestOf(name);
+      assert.deepEqual([license, type], ['Apache-2.0', 'module'], name);
+      assert.ok(typeof description === 'string' && description.length > 10, name);
+      assert.ok(Array.isArray(files) && files.includes('dist'), name);
+      assert.match(readText(`packages/${name}/README.md`), new RegExp(`^# @tallystick/${name}\n`));
+      for (const [path, entry] of Object.entries(entries)) {
+        if (typeof entry !== 'string')
+          assert.deepEqual(Object.keys(entry), ['source', 'types', 'default'], path);
+      }
     }
   });
 });
+
+function manifestOf(name: string): Manifest {
+  return JSON.parse(readText(`packages/${name}/package.json`)) as Manifest;
+}

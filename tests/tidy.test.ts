@@ -311,7 +311,7 @@ describe('habits', () => {
 
   it('every file is used by something', () => {
     const entries =
-      /\/src\/(page\/)?(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$/;
+      /\/src\/(page\/)?(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$|^packaging\/(pre|post)pack\.ts$/;
     const roots = files.filter(({ path }) => entries.test(path) || path.endsWith('.test.ts'));
     const used = new Set(importedFrom(roots, files).map(({ path }) => path));
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
