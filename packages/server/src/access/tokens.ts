@@ -6,6 +6,7 @@
 
 import { hash } from 'node:crypto';
 import { AuditError, type Classification, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
+import { scanJson } from '@tallystick/evidence';
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../runtime/clock.ts';
 import { createSteadyTime } from '../runtime/steady-time.ts';
@@ -40,6 +41,11 @@ export interface ClaimNames {
 
 /** A longer token is not even decoded; all headers of a request together have 16 KB. */
 const TOKEN_LENGTH_MAX = 12_288;
+/**
+ * Tokens of other kinds are signed by the same keys: those that say who somebody is, log them out or prove a key. A token that says
+ * that it is one of them lets nobody in (RFC 8725, 3.11; RFC 9068, 4). Many access tokens say nothing.
+ */
+const ACCESS_TOKEN_TYPE = /^(?:application\/)?(?:at\+)?jwt$/i;
 const LEEWAY_SECONDS = 5;
 const REMEMBERED_MAX = 10_000;
 /** A key that its issuer has withdrawn may be accepted for this long. */
@@ -97,7 +103,7 @@ function issuerNamedIn(token: string): string {
 
 async function verifiedClaims(token: string, issuer: Issuer, nowMs: number): Promise<JWTPayload> {
   try {
-    const { payload } = await jwtVerify(token, issuer.keyFor, {
+    const { payload, protectedHeader } = await jwtVerify(token, issuer.keyFor, {
       issuer: issuer.issuer,
       audience: issuer.audience,
       algorithms: [...issuer.algorithms],
@@ -105,6 +111,11 @@ async function verifiedClaims(token: string, issuer: Issuer, nowMs: number): Pro
       clockTolerance: LEEWAY_SECONDS,
       currentDate: new Date(nowMs),
     });
+    if (protectedHeader.typ !== undefined && !ACCESS_TOKEN_TYPE.test(protectedHeader.typ))
+      throw invalid('its type is not that of an access token');
+    // JSON can write numbers that are beyond all time.
+    if (!Number.isSafeInteger(Math.trunc(payload.exp!))) throw invalid('its claim exp does not fit');
+    if (isAmbiguous(token)) throw invalid('it has a member twice, or text that is none');
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw new AuditError('TOKEN_EXPIRED', 'The token has expired.');
@@ -113,10 +124,20 @@ async function verifiedClaims(token: string, issuer: Issuer, nowMs: number): Pro
   }
 }
 
+/** Whether another reader might understand header or claims differently. Numbers may be as large as they like. */
+function isAmbiguous(token: string): boolean {
+  return token
+    .split('.', 2)
+    .some((part) =>
+      scanJson(Buffer.from(part, 'base64url')).violations.some(({ value }) => value === undefined),
+    );
+}
+
 function reasonOf(error: errors.JOSEError): string {
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature does not fit';
   if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not accepted';
   if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not known';
+  if (error instanceof errors.JWKSMultipleMatchingKeys) return 'it names none of several keys';
   if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} does not fit`;
   return 'it is no signed JWT';
 }

@@ -22,7 +22,7 @@ import {
 } from './openid-issuer.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 1);
-const TIMES: FetchTimes = { timeoutMs: 10_000, cooldownMs: 0, keptMs: 600_000 };
+const TIMES: FetchTimes = { timeoutMs: 10_000, windowMs: 0, keptMs: 600_000, pauseMs: 0 };
 /** For a provider that hangs. */
 const IMPATIENT: FetchTimes = { ...TIMES, timeoutMs: 150 };
 

@@ -1,16 +1,17 @@
 // An OpenID provider as an issuer of tokens: its keys are found by discovery (`/.well-known/openid-configuration`),
 // or at the address that the settings give, and kept for ten minutes; a key id that is new to us has them fetched
-// again, at most every 30 seconds. A provider that does not answer is UPSTREAM_TIMEOUT: nobody is let in unverified.
+// again, at most four times in two minutes. A provider that does not answer is UPSTREAM_TIMEOUT: nobody is let in unverified.
 // Discovery is believed only about the issuer itself: it may name keys on the issuer's own origin and nowhere else, so
 // that an attacker who alters that one document cannot point us at keys of their own.
 
 import { AuditError } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import { errors } from 'jose';
 import type { ClaimNames, Issuer } from '../access/tokens.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { OutboundHttp } from './http/outbound-http.ts';
+import { createPublishedKeys, type KeyTimes } from './openid-keys.ts';
 
 export interface OpenIdSettings {
   readonly issuer: string;
@@ -22,13 +23,11 @@ export interface OpenIdSettings {
   readonly requiresScope: boolean;
 }
 
-export interface FetchTimes {
+export interface FetchTimes extends KeyTimes {
   readonly timeoutMs: number;
-  readonly cooldownMs: number;
-  readonly keptMs: number;
 }
 
-const FETCH_TIMES: FetchTimes = { timeoutMs: 5000, cooldownMs: 30_000, keptMs: 600_000 };
+const FETCH_TIMES: FetchTimes = { timeoutMs: 5000, keptMs: 600_000, windowMs: 120_000, pauseMs: 1000 };
 
 export interface OpenIdParts {
   readonly http: OutboundHttp;
@@ -46,23 +45,31 @@ const FAILURES_TOLD_EVERY_MS = 60_000;
 export function createOpenIdIssuer(settings: OpenIdSettings, parts: OpenIdParts): Issuer {
   const { issuer, audience, algorithms, claims, requiresScope } = settings;
   const { http, clock, telemetry, times = FETCH_TIMES } = parts;
-  let keys: Promise<JWTVerifyGetKey> | undefined;
   let toldMs = -Infinity;
+  let discovered: { readonly address: string; readonly atMs: number } | undefined;
 
+  const nowMs = () => clock.monotonicNs() / 1e6;
   const read = (address: string) => readJson(http, address, times.timeoutMs);
-  const findKeys = async (): Promise<JWTVerifyGetKey> => {
-    const address = settings.jwksUri ?? (await discover(issuer, read));
-    return createRemoteJWKSet(new URL(address), {
-      timeoutDuration: times.timeoutMs,
-      cooldownDuration: times.cooldownMs,
-      cacheMaxAge: times.keptMs,
-      [customFetch]: async (url) => Response.json(await read(url)),
-    });
+  /** Providers move their keys now and then, so what discovery said is believed for no longer than the keys. */
+  const findAddress = async (): Promise<string> => {
+    if (settings.jwksUri !== undefined) return settings.jwksUri;
+    if (discovered === undefined || nowMs() - discovered.atMs >= times.keptMs)
+      discovered = { address: await discover(issuer, read), atMs: nowMs() };
+    return discovered.address;
   };
+  const fetchKeys = async (): Promise<unknown> => {
+    const address = await findAddress();
+    try {
+      return await read(address);
+    } catch (error) {
+      discovered = undefined;
+      throw error;
+    }
+  };
+  const publishedKey = createPublishedKeys(fetchKeys, clock, times);
   const tell = (error: unknown) => {
-    const nowMs = clock.monotonicNs() / 1e6;
-    if (nowMs - toldMs < FAILURES_TOLD_EVERY_MS) return;
-    toldMs = nowMs;
+    if (nowMs() - toldMs < FAILURES_TOLD_EVERY_MS) return;
+    toldMs = nowMs();
     const why = error instanceof Error ? error.message : String(error);
     telemetry.warn('cannot fetch the keys of an identity provider', { issuer, why });
   };
@@ -73,13 +80,8 @@ export function createOpenIdIssuer(settings: OpenIdSettings, parts: OpenIdParts)
     claims,
     requiresScope,
     async keyFor(header, token) {
-      // Where discovery failed the next token tries again; known keys stay, even if the provider fails.
-      keys ??= findKeys().catch((error: unknown) => {
-        keys = undefined;
-        throw error;
-      });
       try {
-        return await (await keys)(header, token);
+        return await publishedKey(header, token);
       } catch (error) {
         if (isAboutToken(error)) throw error;
         tell(error);
