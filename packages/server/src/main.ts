@@ -9,6 +9,7 @@ import type { App } from './app/app.ts';
 import { readBuild } from './config/build.ts';
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
+import { type OtelSettings, readOtelSettings } from './config/otel-settings.ts';
 import { requireServable } from './config/rules.ts';
 import { secretTexts } from './config/secret.ts';
 import { instant, systemClock } from './runtime/clock.ts';
@@ -31,8 +32,10 @@ export const EXIT = { stopped: 0, failed: 1, wrongSettings: 2 } as const;
 /** Serves until told to stop; resolves with the exit code. */
 export async function runServer(options: RunOptions = {}): Promise<number> {
   let loaded: LoadedConfig;
+  let otel: OtelSettings | undefined;
   try {
     loaded = loadSettings(options);
+    otel = readOtelSettings(process.env);
     requireServable(loaded.config);
   } catch (error) {
     return explain(error);
@@ -48,7 +51,7 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
   try {
     // Only the service itself waits for all of it to be loaded: the other commands come by this file for the settings.
     const { createApp } = await import('./app/app.ts');
-    await using app = await createApp(loaded.config, telemetry, { stopping: stopping.signal });
+    await using app = await createApp(loaded.config, telemetry, { stopping: stopping.signal, otel });
     await serve(app, loaded, telemetry, stopSignal);
   } catch (error) {
     if (!(error instanceof StoppedError)) return explain(error, telemetry);

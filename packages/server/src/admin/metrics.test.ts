@@ -61,6 +61,7 @@ function build() {
     },
     membership: { nodes: () => [] },
     usage: { read: () => Promise.resolve([]) },
+    spans: () => ({ Exported: 7, Failed: 0, Dropped: 2 }),
     deadLetters: { ofTenant: (tenant) => note(tenant, 1), ofAll: () => note(undefined, 8) },
     deliveries: {
       ofTenant: () => Promise.resolve(DELIVERIES),
@@ -113,6 +114,7 @@ test('the platform is told of all projections, dead letters and troubles of the 
       'logs_damaged',
       'logs_contradicted',
       'logs_unwitnessed',
+      'spans_total',
     ].map((name) => [name, valuesOf(report, name)?.join()]),
   );
   assert.deepEqual(told, {
@@ -127,6 +129,7 @@ test('the platform is told of all projections, dead letters and troubles of the 
     logs_damaged: '6',
     logs_contradicted: '3',
     logs_unwitnessed: '4',
+    spans_total: '7,0,2',
   });
   assert.deepEqual([...new Set(asked)], [undefined]);
 });

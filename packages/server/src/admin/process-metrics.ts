@@ -4,6 +4,7 @@ import type { Metric } from '@tallystick/contract';
 import type { Checkpointer } from '../streams/checkpoints/checkpointer.ts';
 import type { Scrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Sequencer } from '../streams/append/sequencer.ts';
+import type { SpanCounts } from '../telemetry/tracing.ts';
 import type { Witnessing } from '../streams/witness/witnessing.ts';
 import type { Meter } from './meter.ts';
 import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';
@@ -16,6 +17,8 @@ export interface ProcessParts {
   /** Undefined: there are no witnesses. */
   readonly witnessing: Pick<Witnessing, 'figures'> | undefined;
   readonly scrubber: Pick<Scrubber, 'figures'>;
+  /** Undefined: nothing is traced. */
+  readonly spans: (() => SpanCounts) | undefined;
   readonly build: { readonly version: string; readonly commit: string | undefined };
   readonly startedAtMs: number;
 }
@@ -28,7 +31,18 @@ export function processMetrics(figures: Figures, parts: ProcessParts, usage: rea
     ...sharedMetrics(figures),
     ...durationMetrics(parts),
     ...logMetrics(parts),
+    spanMetric(parts),
   ];
+}
+
+function spanMetric({ spans }: ProcessParts): Metric {
+  const counts = Object.entries(spans?.() ?? {}) as [keyof SpanCounts, number][];
+  return {
+    name: 'tallystick_spans_total',
+    type: 'Counter',
+    help: 'Spans of traces, by what came of their export.',
+    samples: counts.map(([outcome, value]) => ({ labels: { outcome }, value })),
+  };
 }
 
 function programMetrics({ build, startedAtMs }: ProcessParts): Metric[] {

@@ -50,6 +50,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startCertificateLoop } from './certificate-loop.ts';
 import { startLoops } from './loops.ts';
+import { openTelemetryOn } from './open-telemetry-on.ts';
 import { ratesOn } from './rates-on.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
@@ -76,17 +77,18 @@ export async function createApp(
   overrides: Overrides = {},
 ): Promise<App> {
   const { clock = systemClock, random = createSystemRandom(), stopping, hasThreads = true } = overrides;
-  const around = { clock, random, nextId: createUlids(clock, random), telemetry, stopping, hasThreads };
+  const openTelemetry = await openTelemetryOn(overrides.otel, config, clock, telemetry);
+  const { tracing, spans } = openTelemetry ?? {};
+  const nextId = createUlids(clock, random);
+  const around = { clock, random, nextId, telemetry, tracing, stopping, hasThreads };
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
   const witnessPolicy = await readWitnessPolicy(config);
-  const validate = createValidate();
   const meter = createMeter(clock);
   const waysOut = createWaysOut(config, clock, overrides.resolveConsumer);
-  const keyring = keyringOf(config);
   let address = '';
   const publicUrl = () => (config.server.publicUrl ?? address).replace(/\/+$/, '');
-  const own = { validate, meter, waysOut, keyring, publicUrl };
+  const own = { validate: createValidate(), meter, waysOut, keyring: keyringOf(config), publicUrl };
   const surroundings = { ...around, ...own, config, witnessPolicy };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
@@ -95,18 +97,17 @@ export async function createApp(
 
   const others = operationsOn(store, surroundings);
   const built = new AsyncDisposableStack();
+  built.use(openTelemetry);
   const rates = ratesOn(surroundings, health, built);
   const usage = built.use(createUsageMetrics(clock));
-  const status = statusOperations(store, surroundings, { health, scrubber, usage });
+  const status = statusOperations(store, surroundings, { health, scrubber, usage, spans });
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const tls = readTlsFiles(config);
   const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies, tls });
 
-  built.use(storage);
-  built.use(store.keyUses);
-  built.use(anchor);
+  for (const part of [storage, store.keyUses, anchor]) built.use(part);
   // The node gives up its shares once no loop works on them any more.
   built.use(store.membership);
   built.use(waysOut);
@@ -204,7 +205,7 @@ function listenerOn(
   surroundings: Surroundings,
   { largeBodies, mounts, tls }: ListenerParts,
 ): HttpServer {
-  const { config, clock, telemetry } = surroundings;
+  const { config, clock, telemetry, tracing } = surroundings;
   const { server, environment } = config;
   const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
   const bodies: BodyParts = {
@@ -227,6 +228,7 @@ function listenerOn(
     senders: createSenders(server.trustedProxies ?? (environment === 'Production' ? undefined : 'Everyone')),
     cors: createCors(server.corsOrigins),
     telemetry,
+    tracing,
     tls,
     isDraining: () => gateway.lifecycle.phase === 'Draining',
   });

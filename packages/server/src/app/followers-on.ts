@@ -26,12 +26,12 @@ export function followersOn(
   const { storage, access, isPressed } = parts;
   const { index, log, records, follows, violations } = storage;
   const { policies, tenants } = access;
-  const { clock, random, telemetry, nextId, config } = surroundings;
+  const { clock, random, telemetry, tracing, nextId, config } = surroundings;
   const boxes = createSecretBoxes(storage.secretKeys, random);
   const values = createSealedValues(boxes, sealedOf(config.encryption.classifications));
   const webhooks = webhooksOn({ ...parts, values }, surroundings);
   const { notify, notifier } = webhooks;
-  const common = { clock, random, telemetry, isPressed };
+  const common = { clock, random, telemetry, tracing, isPressed };
   const alerts = {
     log,
     records,

@@ -223,7 +223,7 @@ function adminOperations(store: Store, reading: Reading, surroundings: Surroundi
 export function statusOperations(
   store: Store,
   { config, clock, meter }: Surroundings,
-  watching: Pick<StatusParts, 'health' | 'scrubber' | 'usage'>,
+  watching: Pick<StatusParts, 'health' | 'scrubber' | 'usage' | 'spans'>,
 ) {
   const { index, work } = store.storage;
   return createStatusOperations({

@@ -50,6 +50,7 @@ import {
 import { installationNotice } from '../streams/append/installation-notice.ts';
 import type { AppendRequest } from '../streams/log.ts';
 import { createSequencer, type Sequencer } from '../streams/append/sequencer.ts';
+import { traceAppends } from '../streams/append/traced-append.ts';
 import type { Standing } from '../streams/tree.ts';
 import type { AskWitnesses } from '../streams/witness/ask-witnesses.ts';
 import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/anchor/unanchored.ts';
@@ -58,6 +59,8 @@ import { createWitnessing, type Witnessing } from '../streams/witness/witnessing
 import { verificationWork } from '../streams/verification/verifications.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { ANSWER_WORK } from '../work/job-keys.ts';
+import { originOfDelivery } from '../webhooks/traced-consumers.ts';
+import { traceWork } from '../work/traced-work.ts';
 import { createWorkers, type KindOfWork, type Workers } from '../work/workers.ts';
 import { type ExportsOn, exportsOn } from './exports-on.ts';
 import type { Webhooks } from './webhooks-on.ts';
@@ -93,7 +96,7 @@ export interface Store extends Followers, Sweeping {
 }
 
 export function createStore(surroundings: Surroundings, around: Overrides['around']): Store {
-  const { clock, random, telemetry, meter } = surroundings;
+  const { clock, random, telemetry, tracing, meter } = surroundings;
   const storage = createLateStorage();
   const anchor = createLateAnchor();
   const signing = createSigning(clock);
@@ -124,8 +127,9 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     },
     surroundings,
   );
-  const sequencer = createSequencer({
-    writer: measureLog(around?.(storage.log) ?? storage.log, meter, clock),
+  const traced = traceAppends(tracing);
+  const plain = createSequencer({
+    writer: traced.log(measureLog(around?.(storage.log) ?? storage.log, meter, clock)),
     clock,
     steadyNowMs,
     refusalOf: (tenant) => checkpointer.refusalOf(tenant),
@@ -135,6 +139,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     },
     onFailure: (error) => telemetry.error('events could not be stored', error),
   });
+  const sequencer = traced.sequencer(plain);
   function onNews(news: News | 'Gained'): void {
     if (news === 'Appended' || news === 'Gained') wakeFollowers();
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
@@ -200,7 +205,7 @@ function workOn(
   surroundings: Surroundings,
 ): Pick<Store, 'workers'> & Sweeping {
   const { work, index, tree: trees, log, removal, violations } = storage;
-  const { clock, random, telemetry, nextId, keyring } = surroundings;
+  const { clock, random, telemetry, tracing, nextId, keyring } = surroundings;
   const { change, tenants, erasures, holds } = access;
   const clearing = { removeFiles, forgetAnswers };
   const removing = { log, removal, trees, violations, index, ...clearing, ...rest };
@@ -226,7 +231,10 @@ function workOn(
     sweeping.purging,
     ...others,
   ];
-  const workers = createWorkers({ store: work, kinds, clock, random, telemetry });
+  const traced = kinds.map((kind) =>
+    tracing === undefined ? kind : traceWork(kind, tracing, (job) => originOfDelivery(job, tracing)),
+  );
+  const workers = createWorkers({ store: work, kinds: traced, clock, random, telemetry });
   return { ...sweeping, workers };
 }
 

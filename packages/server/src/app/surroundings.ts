@@ -4,6 +4,7 @@ import type { WitnessPolicy } from '@tallystick/evidence';
 import type { Authenticate } from '../access/credentials.ts';
 import type { Appender } from '../admin/measured-log.ts';
 import type { Meter } from '../admin/meter.ts';
+import type { OtelSettings } from '../config/otel-settings.ts';
 import type { Config } from '../config/settings.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import type { Validate } from '../gateway/validate.ts';
@@ -16,6 +17,7 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { KeyringPlace } from '../storage/sealing/open-keyring.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { WaysOut } from './ways-out.ts';
 
 export interface Surroundings {
@@ -24,6 +26,8 @@ export interface Surroundings {
   readonly random: Random;
   readonly nextId: () => string;
   readonly telemetry: Telemetry;
+  /** Undefined: nothing is traced. */
+  readonly tracing: Tracing | undefined;
   readonly validate: Validate;
   readonly witnessPolicy: WitnessPolicy | undefined;
   readonly meter: Meter;
@@ -39,6 +43,8 @@ export interface Surroundings {
 
 /** The parts that a test may replace, and those that only the process knows. */
 export interface Overrides extends Partial<Pick<Surroundings, 'stopping' | 'hasThreads'>> {
+  /** As the variables of the process say it; undefined: nothing is exported. */
+  readonly otel?: OtelSettings | undefined;
   readonly clock?: Clock;
   readonly random?: Random;
   readonly authenticate?: Authenticate;

@@ -19,6 +19,7 @@ import type { Circuits } from '../webhooks/circuits.ts';
 import { type ContentParts, Contents } from '../webhooks/contents.ts';
 import { type DelivererParts, deliveryWork } from '../webhooks/deliverer.ts';
 import type { ExportRecord } from '../exports/export.ts';
+import { traceConsumers } from '../webhooks/traced-consumers.ts';
 import { tellOfExport } from '../webhooks/export-jobs.ts';
 import { gateWork } from '../webhooks/gate.ts';
 import { KnownSubscriptions } from '../webhooks/known-subscriptions.ts';
@@ -63,7 +64,7 @@ export interface WebhooksParts {
 
 export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): Webhooks {
   const { storage, access, values, append, newestWitnessed, membership, wake, isPressed, exportTold } = parts;
-  const { clock, random, telemetry, nextId, waysOut, config, meter } = surroundings;
+  const { clock, random, telemetry, tracing, nextId, waysOut, config, meter } = surroundings;
   const { work, log, records, follows, tree: trees } = storage;
   const violations = values.opened(storage.violations);
   const { tenants, subscriptions } = access;
@@ -72,7 +73,9 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
   const known = new KnownSubscriptions({ subscriptions, records, clock });
   const circuits = circuitsOnLanes(work);
   const secrets = createSubscriptionSecrets(createSecretBoxes(storage.secretKeys, random));
-  const sender = new Sender({ consumers: consumersOver(waysOut.webhooks), secrets, clock });
+  const direct = consumersOver(waysOut.webhooks);
+  const consumers = tracing === undefined ? direct : traceConsumers(direct, tracing);
+  const sender = new Sender({ consumers, secrets, clock });
   const ids = { nextId, uuid: () => random.uuid() };
   const common = {
     subscriptions: known,
@@ -101,7 +104,15 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
     circuits,
     known,
     sender,
-    notifier: createFollower({ name: 'the notifier', work: notifier, clock, random, telemetry, isPressed }),
+    notifier: createFollower({
+      name: 'the notifier',
+      work: notifier,
+      clock,
+      random,
+      telemetry,
+      tracing,
+      isPressed,
+    }),
     notify: (tenant, raised, events) => alertJobs(tenant, raised, events, common),
     tellOfExport: (record) => tellOfExport(record, { ...common, wake: wakeDeliverer }),
     forgetAnswers: (tenant) => forgetAnswers(tenant, work),

@@ -6,7 +6,9 @@ import { type Clock, wait } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { FollowerWork } from './follower-work.ts';
+import { traceFollower } from './traced-follower.ts';
 
 export interface FollowerParts {
   /** For diagnostics. */
@@ -15,6 +17,7 @@ export interface FollowerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Pick<Telemetry, 'error' | 'warn'>;
+  readonly tracing?: Tracing | undefined;
   /** Whether appending is busy; undefined: never. */
   readonly isPressed?: () => boolean;
 }
@@ -42,7 +45,8 @@ const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 
 export function createFollower(parts: FollowerParts): Follower {
-  const { name, work, clock, random, telemetry, isPressed = () => false } = parts;
+  const { name, clock, random, telemetry, tracing, isPressed = () => false } = parts;
+  const work = tracing === undefined ? parts.work : traceFollower(name, parts.work, tracing, clock);
   let failure: unknown;
   let loop: Loop | undefined;
   /** The time of the first wake-up since it last caught up. */

@@ -9,6 +9,7 @@ import { type CorrelationSource, RequestCorrelation } from '../../gateway/correl
 import { asAuditError } from '../../gateway/shown-error.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
+import { type Span, traceparentOf, type Tracing } from '../../telemetry/tracing.ts';
 import { ByteStream } from './byte-stream.ts';
 import { type Coding, encode } from './coding.ts';
 import type { Cors } from './cors.ts';
@@ -19,6 +20,7 @@ import { type AnswerHeaders, type Exchange, type Mount, mountsByPath, type Reply
 import { header } from './request-headers.ts';
 import type { Senders } from './senders.ts';
 import { splitTarget } from './target.ts';
+import { isProbe, noteAnswer, requestSpan } from './traced-request.ts';
 import { createWriter, rawAnswer } from './write.ts';
 
 export interface ListenerOptions {
@@ -29,6 +31,8 @@ export interface ListenerOptions {
   /** Undefined: no other origin may ask. */
   readonly cors: Cors | undefined;
   readonly telemetry: Telemetry;
+  /** Undefined: requests are not traced. */
+  readonly tracing: Tracing | undefined;
   readonly tls: TlsFiles | undefined;
   /** True while the service stops: each connection is closed after its reply. */
   readonly isDraining: () => boolean;
@@ -38,7 +42,7 @@ const NO_HEADERS: AnswerHeaders = {};
 
 /** The HTTP server, ready to listen. */
 export function createListener(options: ListenerOptions): HttpServer {
-  const { ids, clock, telemetry, tls, isDraining } = options;
+  const { ids, clock, telemetry, tracing, tls, isDraining } = options;
   const mountAt = mountsByPath(
     options.mounts.map((mount) => ({
       mount,
@@ -47,13 +51,14 @@ export function createListener(options: ListenerOptions): HttpServer {
     })),
   );
 
-  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const serve = async (request: IncomingMessage, response: ServerResponse, span?: Span): Promise<void> => {
     const startedNs = clock.monotonicNs();
-    const exchange = begin(request, options);
+    const exchange = begin(request, options, span);
     const { mount, write } = mountAt(exchange.path);
     const answer = options.cors?.preflight(request) ?? (await answerTo(exchange, mount, telemetry));
     const body = answer.coding === undefined ? answer.body : await encoded(answer, answer.coding);
     noteRequest(exchange, answer.status, startedNs, options);
+    if (span !== undefined) noteAnswer(span, exchange, answer.status);
     write(response, answer, body, {
       correlationId: exchange.correlation.correlationId,
       addedHeaders: exchange.addedHeaders,
@@ -64,8 +69,12 @@ export function createListener(options: ListenerOptions): HttpServer {
     // Small answers are gone by now, into the buffers of the system.
     if (response.writableLength > 0 && !response.destroyed) closeUnlessRead(response, clock);
   };
+  const serveTraced = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    tracing === undefined || isProbe(request)
+      ? serve(request, response)
+      : tracing.during(requestSpan(request, tls !== undefined), (span) => serve(request, response, span));
   const serveOrCut = (request: IncomingMessage, response: ServerResponse): void => {
-    serve(request, response).catch((error: unknown) => {
+    serveTraced(request, response).catch((error: unknown) => {
       telemetry.error('an answer could not be written', error, {
         path: splitTarget(request.url ?? '/').path,
       });
@@ -82,11 +91,17 @@ export function createListener(options: ListenerOptions): HttpServer {
   return createHttpServer(serveOrCut, { tls, refuseRaw, clock });
 }
 
-function begin(request: IncomingMessage, { ids, senders, cors }: ListenerOptions): Exchange {
+function begin(
+  request: IncomingMessage,
+  { ids, senders, cors }: ListenerOptions,
+  span: Span | undefined,
+): Exchange {
   const { headers, url = '/' } = request;
   const { path, queryText } = splitTarget(url);
   const correlationId = header(headers, 'x-correlation-id');
-  const correlation = new RequestCorrelation(correlationId, header(headers, 'traceparent'), ids);
+  // Answers and diagnostics name the trace that the span belongs to.
+  const traceparent = span === undefined ? header(headers, 'traceparent') : traceparentOf(span.ref);
+  const correlation = new RequestCorrelation(correlationId, traceparent, ids);
   return {
     request,
     correlation,
@@ -95,6 +110,7 @@ function begin(request: IncomingMessage, { ids, senders, cors }: ListenerOptions
     path,
     queryText,
     addedHeaders: cors?.headersFor(request) ?? NO_HEADERS,
+    served: undefined,
   };
 }
 

@@ -2,7 +2,7 @@
 // the mount makes the reply.
 
 import type { IncomingMessage } from 'node:http';
-import type { AuditError } from '@tallystick/contract';
+import type { AuditError, OperationName } from '@tallystick/contract';
 import type { RequestCorrelation } from '../../gateway/correlation.ts';
 import type { ErrorPlace } from '../../gateway/shown-error.ts';
 import type { ByteStream } from './byte-stream.ts';
@@ -21,6 +21,14 @@ export interface Exchange extends Target {
   readonly address: () => string;
   /** Headers that the mount adds to the reply, also to a refusal. */
   addedHeaders: AnswerHeaders;
+  /** What the mount has found that it asks for; undefined if nothing, or before that. */
+  served: Served | undefined;
+}
+
+export interface Served {
+  readonly operation: OperationName;
+  /** Its path with the names of parameters in the places of their values. */
+  readonly route: string;
 }
 
 export interface Reply {

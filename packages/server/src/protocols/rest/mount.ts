@@ -59,6 +59,7 @@ async function routed(
   };
   const binding = route.bindings.get(version ?? FIRST_VERSION);
   if (binding === undefined) throw notFound(method, path);
+  exchange.served = { operation: binding.operation.name, route: route.url };
 
   const input: Record<string, unknown> = {};
   const arrival: Arrival = {
