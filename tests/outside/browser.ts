@@ -12,7 +12,7 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 export interface Page {
   goto(url: string): Promise<unknown>;
   on(type: 'request', listener: (request: { url(): string }) => void): void;
-  on(type: 'console', listener: (message: { text(): string }) => void): void;
+  on(type: 'console', listener: (message: { type(): string; text(): string }) => void): void;
   on(type: 'pageerror', listener: (error: Error) => void): void;
   setInputFiles(selector: string, files: string | readonly string[]): Promise<void>;
   fill(selector: string, text: string): Promise<void>;
