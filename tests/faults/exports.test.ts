@@ -11,7 +11,7 @@ import { BATCH, completed, digestOf, killMeanwhile, requested, send } from './ex
 import { type Service, startService } from './running.ts';
 import { SIZE } from './size.ts';
 
-const EVENTS = SIZE.isLong ? 1_000_000 : 10_000;
+const EVENTS = SIZE.isLong ? 1_000_000 : 6000;
 const KILLS = SIZE.isLong ? 20 : 2;
 
 const WANTED: readonly ExportRequest[] = [
@@ -51,7 +51,7 @@ for (const [name, open] of Object.entries(BACKENDS) as [string, () => Promise<Ba
     let service = await startService(backend.start);
     try {
       await send(service, 0, EVENTS);
-      for (const wanted of WANTED) {
+      for (const wanted of SIZE.isLong || name === 'SQLite' ? WANTED : WANTED.slice(1)) {
         const whole = await completed(service, await requested(service, wanted));
         const expected = await digestOf(service, whole);
         const cut = await cutExport(backend, service, { ...wanted, criteria: { ...wanted.criteria } });

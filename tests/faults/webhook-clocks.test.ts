@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
 /** −1 h, +1 day, and back. */
 const SHIFTS = [-HOUR_MS, DAY_MS, 0];
 /** An hour of the service's clock each. */
-const CIRCUIT_SHIFTS = SIZE.isLong ? SHIFTS : SHIFTS.slice(0, 2);
+const CIRCUIT_SHIFTS = SIZE.isLong ? SHIFTS : SHIFTS.slice(0, 1);
 
 async function subscribe(service: TimedService, consumer: Consumer): Promise<string> {
   const body = { name: 'SIEM', url: consumer.url, eventTypes: ['AuditEventReceived'] };

@@ -19,7 +19,7 @@ import { startTestApp, type TestApp } from './testing/test-app.ts';
 import { JOURNAL_FILE } from './storage/sqlite/connection/database.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20260118);
-const STEPS = 160;
+const STEPS = 90;
 const TENANTS = ['acme', 'globex'];
 
 let server: Databases;

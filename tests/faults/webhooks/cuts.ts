@@ -90,6 +90,8 @@ export class CutPlace implements AsyncDisposable {
 /** The cuts at a statement, by its number. */
 export type WhereOf = (statement: number) => readonly Where[];
 export const EVERYWHERE: WhereOf = () => WHERE;
+/** Behind every second statement: where the other backend is cut at each of them. */
+export const NOW_AND_THEN: WhereOf = (statement) => (statement % 2 === 0 ? [] : [WHERE.at(-1)!]);
 /** One cut at each statement, alternately at the commit and behind it: for a backend on which each cut takes long. */
 export const IN_TURN: WhereOf = (statement) => [WHERE.at(statement % 2 === 0 ? -2 : -1)!];
 

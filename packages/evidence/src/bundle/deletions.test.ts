@@ -175,7 +175,7 @@ describe('deletions', () => {
         if (gap === undefined && explaining.size > 1) explained++;
         if (gaps.length > 1 && explaining.size > 0) partly++;
       }),
-      { seed: SEED, numRuns: 20_000 },
+      { seed: SEED, numRuns: 8000 },
     );
     assert.ok(explained > 200, `${explained} explained by more than one notice`);
     assert.ok(partly > 200, `${partly} explained in part`);

@@ -42,25 +42,32 @@ const BESIDE_CONTENT = [
   violationClaims,
 ].flatMap((claims) => Object.entries(claims));
 
-/** Of what stores or reads content, or the keys that seal it. */
-export const CONTENT_CLAIMS = [
-  chainClaims,
-  keyClaims,
-  idClaims,
-  repeatClaims,
+/** Of the sealed rows themselves: how they are written, read, moved to other keys and removed. */
+export const SEALED_CLAIMS = [
   byteClaims,
-  tenantClaims,
   recordClaims,
   secretKeyClaims,
-  treeClaims,
-  treeProofClaims,
-  streamReadClaims,
   epochClaims,
   removalClaims,
   redactionClaims,
   expiryClaims,
-  holdClaims,
-  causedJobClaims,
 ].flatMap((claims) => Object.entries(claims));
+
+/** Of what stores or reads content, or the keys that seal it. */
+export const CONTENT_CLAIMS = [
+  ...SEALED_CLAIMS,
+  ...[
+    chainClaims,
+    keyClaims,
+    idClaims,
+    repeatClaims,
+    tenantClaims,
+    treeClaims,
+    treeProofClaims,
+    streamReadClaims,
+    holdClaims,
+    causedJobClaims,
+  ].flatMap((claims) => Object.entries(claims)),
+];
 
 export const ALL_CLAIMS = [...CONTENT_CLAIMS, ...BESIDE_CONTENT];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ALL_CLAIMS, CONTENT_CLAIMS } from '../conformance/all-claims.ts';
+import { ALL_CLAIMS, SEALED_CLAIMS } from '../conformance/all-claims.ts';
 import { placeAt } from '../../testing/postgres-claims.ts';
 import { raw } from '../../testing/postgres-nodes.ts';
 import { type PostgresServer, startPostgres } from '../../testing/postgres-server.ts';
@@ -36,7 +36,7 @@ describe('PostgreSQL, by separate users', () => {
 });
 
 describe('PostgreSQL with all content sealed', () => {
-  for (const [claim, holds] of isLong ? ALL_CLAIMS : CONTENT_CLAIMS) {
+  for (const [claim, holds] of isLong ? ALL_CLAIMS : SEALED_CLAIMS) {
     it(claim, async () => {
       await using place = placeAt(await server.createDatabase(migrated), { users: USERS, ring: testRing() });
       await holds(place);
