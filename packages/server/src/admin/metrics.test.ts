@@ -62,6 +62,18 @@ function build() {
     membership: { nodes: () => [] },
     usage: { read: () => Promise.resolve([]) },
     spans: () => ({ Exported: 7, Failed: 0, Dropped: 2 }),
+    watches: {
+      figures: () => ({
+        followers: { index: { lagMs: 1500, pendingEvents: 12 } },
+        spaces: [
+          { name: 'data directory', freeBytes: 4096 },
+          { name: 'directory of exports', freeBytes: undefined },
+        ],
+        stuckKinds: 1,
+        clockOffsetMs: -250,
+        certificateEndsAtMs: undefined,
+      }),
+    },
     deadLetters: { ofTenant: (tenant) => note(tenant, 1), ofAll: () => note(undefined, 8) },
     deliveries: {
       ofTenant: () => Promise.resolve(DELIVERIES),

@@ -8,6 +8,7 @@ import type { SpanCounts } from '../telemetry/tracing.ts';
 import type { Witnessing } from '../streams/witness/witnessing.ts';
 import type { Meter } from './meter.ts';
 import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';
+import { type WatchFigures, watchMetrics } from './watch-metrics.ts';
 import type { Work } from './work-figures.ts';
 
 export interface ProcessParts {
@@ -19,6 +20,7 @@ export interface ProcessParts {
   readonly scrubber: Pick<Scrubber, 'figures'>;
   /** Undefined: nothing is traced. */
   readonly spans: (() => SpanCounts) | undefined;
+  readonly watches: { readonly figures: () => WatchFigures };
   readonly build: { readonly version: string; readonly commit: string | undefined };
   readonly startedAtMs: number;
 }
@@ -32,6 +34,7 @@ export function processMetrics(figures: Figures, parts: ProcessParts, usage: rea
     ...durationMetrics(parts),
     ...logMetrics(parts),
     spanMetric(parts),
+    ...watchMetrics(parts.watches.figures()),
   ];
 }
 

@@ -2,6 +2,7 @@
 
 import type { ProjectionStatus, TenantId } from '@tallystick/contract';
 import type { EventIndex, IndexProgress } from '../events/event-index.ts';
+import type { Follower } from '../followers/follower.ts';
 import { EVENTS_PROJECTION } from './rebuild.ts';
 
 /** As it is shown, with the figures that only metrics have. */
@@ -20,14 +21,21 @@ export interface Projections {
 }
 
 /** The index of events is the only projection. */
-export function projectionsOf(index: Pick<EventIndex, 'forTenant' | 'stateOfAll'>): Projections {
+export function projectionsOf(
+  index: Pick<EventIndex, 'forTenant' | 'isRebuilding'>,
+  follower: Pick<Follower, 'progress'>,
+): Projections {
   return {
     async ofTenant(tenant) {
       const state = await index.forTenant(tenant).state();
       const { generation, indexedEvents } = state;
       return [{ ...figuresOf(state), generation, ...(indexedEvents > 0 ? { position: indexedEvents } : {}) }];
     },
-    ofAll: async () => [figuresOf(await index.stateOfAll())],
+    async ofAll() {
+      const isRebuilding = await index.isRebuilding();
+      const { lagMs, pendingEvents } = follower.progress();
+      return [figuresOf({ lagMs, pendingEvents, isRebuilding })];
+    },
   };
 }
 

@@ -6,13 +6,10 @@ import { createAuthenticate } from '../access/credentials.ts';
 import { createLocalIssuer } from '../access/local-issuer.ts';
 import { ownerNamed } from '../access/tenants.ts';
 import { createTokens, type Issuer } from '../access/tokens.ts';
-import { createHealth, type Health } from '../admin/health.ts';
+import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import { createUsageMetrics } from '../admin/process-usage-metrics.ts';
-import { viewsCheck } from '../admin/views-check.ts';
-import { exportsCheck } from '../exports/exports-check.ts';
-import { webhooksCheck } from '../webhooks/webhooks-check.ts';
 import type { Config } from '../config/settings.ts';
 import { readBuild } from '../config/build.ts';
 import { readTlsFiles, type TlsFiles } from '../config/tls-files.ts';
@@ -24,8 +21,6 @@ import { bindOperations, boundOperation, namesOf } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { keyringOf } from '../keyring-place.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
-import { withAltered } from '../access/altered-tenants.ts';
-import { withRetention } from '../retention/sweeper.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
 import type { HttpServer } from '../protocols/http/http-server.ts';
@@ -41,11 +36,9 @@ import { createRestMount } from '../protocols/rest/mount.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
-import { storageCheck } from '../storage/files/data-directory.ts';
 import { loadTokenKey } from '../storage/keys/token-key.ts';
-import { logCheck } from '../streams/append/log-watch.ts';
 import { IndexScrubber } from '../events/index-scrubber.ts';
-import { createScrubber, type Scrubber } from '../streams/checkpoints/scrubber.ts';
+import { createScrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startCertificateLoop } from './certificate-loop.ts';
@@ -55,6 +48,7 @@ import { ratesOn } from './rates-on.ts';
 import { operationsOn, statusOperations } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
+import { watchesOn } from './watches-on.ts';
 import { createWaysOut } from './ways-out.ts';
 
 export interface App extends AsyncDisposable {
@@ -93,18 +87,18 @@ export async function createApp(
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
-  addChecks(health, { ...store, scrubber }, surroundings);
+  const tls = readTlsFiles(config);
+  const watches = watchesOn(health, { ...store, scrubber, tls }, surroundings);
 
   const others = operationsOn(store, surroundings);
   const built = new AsyncDisposableStack();
   built.use(openTelemetry);
   const rates = ratesOn(surroundings, health, built);
   const usage = built.use(createUsageMetrics(clock));
-  const status = statusOperations(store, surroundings, { health, scrubber, usage, spans });
+  const status = statusOperations(store, surroundings, { health, scrubber, watches, usage, spans });
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
-  const tls = readTlsFiles(config);
   const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies, tls });
 
   for (const part of [storage, store.keyUses, anchor]) built.use(part);
@@ -128,9 +122,10 @@ export async function createApp(
   return {
     async start() {
       address = await listen(server, config.server);
-      if (tls !== undefined) built.use(startCertificateLoop(tls, server, surroundings));
+      if (tls !== undefined) built.use(startCertificateLoop(tls, server, watches, surroundings));
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
+      built.use(watches.start());
       built.use(store.webhooks.startStatusWatch(() => health.report()));
       scrubber.start();
       indexScrubber.start();
@@ -139,21 +134,6 @@ export async function createApp(
     },
     [Symbol.asyncDispose]: () => built.disposeAsync(),
   };
-}
-
-function addChecks(
-  health: Health,
-  store: Store & { readonly scrubber: Scrubber },
-  { config, telemetry }: Surroundings,
-): void {
-  const { storage, access, sweeper, purging, indexFollower, webhooks, exporting } = store;
-  const database = config.storage.url === undefined ? undefined : storage;
-  const place = storageCheck(config.storage.dataDirectory, database);
-  health.add(withRetention(withAltered(place, access.tenants, telemetry), sweeper, purging));
-  health.add(logCheck({ ...store, telemetry }));
-  health.add(viewsCheck(indexFollower, storage.index));
-  health.add(webhooksCheck(webhooks.notifier));
-  health.add(exportsCheck(exporting.files, exporting.sharing));
 }
 
 function gatewayOn(

@@ -9,6 +9,7 @@ import type { HttpServer } from '../protocols/http/http-server.ts';
 import { exchangeCertificate } from '../protocols/http/tls.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Surroundings } from './surroundings.ts';
+import type { Watches } from './watches-on.ts';
 
 /** A change is taken up within 10 s, also on a machine that is busy. */
 const LOOK_MS = 2000;
@@ -17,6 +18,7 @@ const LOOK_MS = 2000;
 export function startCertificateLoop(
   inUse: TlsFiles,
   server: HttpServer,
+  watches: Pick<Watches, 'certificateShown'>,
   { config, clock, random, telemetry }: Pick<Surroundings, 'config' | 'clock' | 'random' | 'telemetry'>,
 ): AsyncDisposable {
   const names = tlsFileNames(config);
@@ -28,6 +30,7 @@ export function startCertificateLoop(
     told = undefined;
     if (found.certificate === inUse.certificate && found.key === inUse.key) return;
     exchangeCertificate(server, found);
+    watches.certificateShown(found.certificate);
     inUse = found;
     const { validTo, serialNumber } = new X509Certificate(found.certificate);
     telemetry.info('a new certificate is in use', { file: names.certificate, serialNumber, validTo });

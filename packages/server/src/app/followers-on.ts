@@ -11,6 +11,8 @@ import { type Webhooks, webhooksOn, type WebhooksParts } from './webhooks-on.ts'
 export interface Followers {
   /** Keeps the index of events up to date with the log. */
   readonly indexFollower: Follower;
+  /** Asks the rules of Alert policies about new events. */
+  readonly alertFollower: Follower;
   readonly webhooks: Webhooks;
   /** Through which violations are read. */
   readonly values: SealedValues;
@@ -46,7 +48,6 @@ export function followersOn(
     notify,
   };
   const indexFollower = createFollower({ name: 'the index of events', work: index, ...common });
-  // Asks the rules of Alert policies about new events.
   const alertFollower = createFollower({
     name: 'the follower for alerts',
     work: new AlertFollower(alerts),
@@ -55,6 +56,7 @@ export function followersOn(
   const followers = [indexFollower, alertFollower, notifier];
   return {
     indexFollower,
+    alertFollower,
     webhooks,
     values,
     followers,

@@ -223,7 +223,7 @@ function adminOperations(store: Store, reading: Reading, surroundings: Surroundi
 export function statusOperations(
   store: Store,
   { config, clock, meter }: Surroundings,
-  watching: Pick<StatusParts, 'health' | 'scrubber' | 'usage' | 'spans'>,
+  watching: Pick<StatusParts, 'health' | 'scrubber' | 'watches' | 'usage' | 'spans'>,
 ) {
   const { index, work } = store.storage;
   return createStatusOperations({
@@ -231,7 +231,7 @@ export function statusOperations(
     ...watching,
     clock,
     meter,
-    projections: projectionsOf(index),
+    projections: projectionsOf(index, store.indexFollower),
     deadLetters: letterCounts(work),
     deliveries: deliveryCounts(work),
     build: readBuild(),

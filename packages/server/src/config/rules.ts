@@ -52,6 +52,7 @@ const RULES: readonly Rule[] = [
   portsApart,
   limitGiven,
   timeScaleForTests,
+  freeSpaceInOrder,
   providersOverTls,
   (written) => datesInOrder(written, 'v1'),
   (written) => datesInOrder(written, 'v2'),
@@ -148,6 +149,13 @@ function limitGiven({ config: { rateLimiting }, isGiven }: WrittenSettings): str
 function timeScaleForTests({ config: { environment, webhooks } }: WrittenSettings): string | undefined {
   if (webhooks.timeScale === 1 || environment === 'Test') return undefined;
   return `Webhooks__TimeScale is ${webhooks.timeScale}; it may differ from 1 only where Environment is Test, and Environment is ${environment}`;
+}
+
+function freeSpaceInOrder({ config: { health }, isWrong }: WrittenSettings): string | undefined {
+  const [degraded, unhealthy] = ['Health__FreeMebibytesDegraded', 'Health__FreeMebibytesUnhealthy'];
+  if (isWrong(degraded) || isWrong(unhealthy)) return undefined;
+  if (health.freeMebibytesUnhealthy <= health.freeMebibytesDegraded) return undefined;
+  return `${unhealthy} is ${health.freeMebibytesUnhealthy}, above ${degraded} ${health.freeMebibytesDegraded}; the service is Degraded before it is Unhealthy`;
 }
 
 function providersOverTls(written: WrittenSettings): string[] {

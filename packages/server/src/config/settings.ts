@@ -22,6 +22,7 @@ import {
   whole,
 } from './kinds.ts';
 import { ENCRYPTION } from './encryption-settings.ts';
+import { HEALTH } from './health-settings.ts';
 import { optional, required, type Section, type Setting, setting, type ValueOf } from './setting.ts';
 
 const COUNT_MAX = Number.MAX_SAFE_INTEGER;
@@ -262,6 +263,7 @@ export const SETTINGS = {
     ),
   },
   ApiVersions: { V1: apiVersion('1.0'), V2: apiVersion('2.0') },
+  Health: HEALTH,
   Redis: {
     Url: optional(
       secret(url('redis', 'rediss')),

@@ -101,8 +101,8 @@ export interface TenantIndex {
 
 export interface EventIndex {
   forTenant(tenant: TenantId): TenantIndex;
-  /** Of all tenants together: the longest lag, and the sum of their pending events. */
-  stateOfAll(): Promise<IndexProgress>;
+  /** That of some tenant is being made anew. */
+  isRebuilding(): Promise<boolean>;
   /** Compares the next part of the index with the log, of all there are in turn; one that differs is made again. */
   checkNext(signal: AbortSignal): Promise<IndexCheck>;
   /** The index was found damaged and is not made anew yet: questions may get no answer. */

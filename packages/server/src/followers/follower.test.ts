@@ -5,7 +5,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { createFollower } from './follower.ts';
 import type { FollowerTurn } from './follower-work.ts';
 
-const TURN: FollowerTurn = { isMore: true, taken: 4000, setAside: [] };
+const TURN: FollowerTurn = { isMore: true, taken: 4000, logs: [], isAll: true, setAside: [] };
 
 /** When it took its turns within some seconds, and the first one that found nothing more to do. */
 async function turnsOf(

@@ -8,6 +8,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import type { FollowerWork } from './follower-work.ts';
+import { FollowerProgress, type Progress } from './progress.ts';
 import { traceFollower } from './traced-follower.ts';
 
 export interface FollowerParts {
@@ -23,12 +24,15 @@ export interface FollowerParts {
 }
 
 export interface Follower extends AsyncDisposable {
+  /** For diagnostics. */
+  readonly name: string;
   /** Starts the loop. */
   start(): void;
   /** Something was appended. */
   wake(): void;
   /** The failure since which no turn has succeeded. */
   failure(): unknown;
+  progress(): Progress;
 }
 
 /** It also looks without a wake-up, for events that another process appended, or that came while it failed. */
@@ -48,6 +52,7 @@ export function createFollower(parts: FollowerParts): Follower {
   const { name, clock, random, telemetry, tracing, isPressed = () => false } = parts;
   const work = tracing === undefined ? parts.work : traceFollower(name, parts.work, tracing, clock);
   let failure: unknown;
+  const progress = new FollowerProgress(clock);
   let loop: Loop | undefined;
   /** The time of the first wake-up since it last caught up. */
   let behindNs: number | undefined;
@@ -67,7 +72,10 @@ export function createFollower(parts: FollowerParts): Follower {
         await standBack(sinceNs, signal);
         if (signal.aborted) return;
         behindNs = undefined;
-        const { isMore, setAside } = await work.turn();
+        progress.turnBegins();
+        const turn = await work.turn();
+        progress.turnEnded(turn);
+        const { isMore, setAside } = turn;
         failure = undefined;
         // It has not caught up since then: after STAND_BACK_MS_MAX it no longer stands back until it has.
         if (isMore) behindNs = sinceNs;
@@ -82,6 +90,7 @@ export function createFollower(parts: FollowerParts): Follower {
       },
       onFailure({ error, failuresInARow, nextTurnInMs }) {
         failure = error;
+        progress.turnFailed();
         telemetry.error(`${name} could not follow the log`, error, { failuresInARow, nextTurnInMs });
       },
       onBroken(error) {
@@ -91,12 +100,14 @@ export function createFollower(parts: FollowerParts): Follower {
     });
   };
   return {
+    name,
     start,
     wake() {
       behindNs ??= clock.monotonicNs();
       loop?.wake();
     },
     failure: () => failure,
+    progress: () => progress.now(),
     async [Symbol.asyncDispose]() {
       await loop?.[Symbol.asyncDispose]();
     },

@@ -33,16 +33,20 @@ export function logTurns(parts: LogTurnsParts): () => Promise<FollowerTurn> {
       throw error;
     });
     const behind = await follows.behind(name, LOGS_MAX, having);
-    if (behind.length === 0) return { isMore: false, taken: 0, setAside: [] };
+    if (behind.length === 0) return { isMore: false, taken: 0, logs: [], isAll: true, setAside: [] };
     const setAside: SetAside[] = [];
     const steps = await stepsOf(behind, setAside);
     const moved = await follows.advance(name, steps);
     let taken = 0;
     for (const [i, { nextIndex, endIndex }] of steps.entries()) if (moved[i]) taken += endIndex - nextIndex;
+    const nextIndexes = new Map(
+      steps.flatMap(({ tenant, endIndex }, i) => (moved[i] ? [[tenant, endIndex]] : [])),
+    );
+    const logs = behind.map((log) => ({ ...log, nextIndex: nextIndexes.get(log.tenant) ?? log.nextIndex }));
+    const isAll = behind.length < LOGS_MAX;
     const ends = new Map(behind.map(({ tenant, endIndex }) => [tenant, endIndex]));
-    const isMore =
-      behind.length === LOGS_MAX || steps.some(({ tenant, endIndex }) => endIndex < ends.get(tenant)!);
-    return { isMore, taken, setAside };
+    const isMore = !isAll || steps.some(({ tenant, endIndex }) => endIndex < ends.get(tenant)!);
+    return { isMore, taken, logs, isAll, setAside };
   };
 }
 

@@ -271,6 +271,11 @@ export interface WorkStore {
   finish(finished: readonly Finished[]): Promise<boolean[]>;
   letterCountOfAll(): Promise<number>;
   backlogOfAll(kind: JobKind): Promise<Backlog>;
+  /**
+   * A lane with a job of the kind that has been due for so long and is not claimed, although nobody holds a job of the kind, and
+   * the lane is open and does not rest. It looks at a portion of those that wait.
+   */
+  overdue(kind: JobKind, byMs: number): Promise<(LaneRef & { readonly tenant: TenantId }) | undefined>;
   /** Removes a portion of the jobs that were kept long enough; true when there may be more. */
   sweep(): Promise<boolean>;
 }

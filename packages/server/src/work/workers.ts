@@ -56,6 +56,13 @@ export interface Workers extends AsyncDisposable {
   start(): void;
   /** There is something to do. */
   wake(kind: JobKind): void;
+  readonly kinds: readonly JobKind[];
+  /** The job under way in this process that has made no progress for the longest time, of each kind. */
+  quietest(): readonly QuietJob[];
+}
+
+export interface QuietJob extends Pick<Job, 'tenant' | 'jobId' | 'kind'> {
+  readonly quietMs: number;
 }
 
 /** An attempt to renew it ends, one way or the other, in half of it. */
@@ -84,6 +91,8 @@ export function createWorkers(parts: WorkerParts): Workers {
     wake(kind) {
       workers.get(kind)?.wake();
     },
+    kinds: parts.kinds.map(({ kind }) => kind),
+    quietest: () => [...workers.values()].flatMap((worker) => worker.quietest() ?? []),
     async [Symbol.asyncDispose]() {
       await sweeper?.[Symbol.asyncDispose]();
       await Promise.all([...workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
@@ -118,6 +127,8 @@ interface Running extends ClaimRef {
   /** By the monotonic clock; before this time no other node can claim it. */
   heldUntilNs: number;
   progress: string | undefined;
+  /** It was begun, or has said something new. */
+  heardOfNs: number;
 }
 
 class Worker implements AsyncDisposable {
@@ -165,6 +176,16 @@ class Worker implements AsyncDisposable {
     this.#loop?.wake();
   }
 
+  quietest(): QuietJob | undefined {
+    let quietest: Running | undefined;
+    for (const each of this.#running)
+      if (quietest === undefined || each.heardOfNs < quietest.heardOfNs) quietest = each;
+    if (quietest === undefined) return undefined;
+    const { tenant, jobId, heardOfNs } = quietest;
+    const quietMs = Math.floor((this.#parts.clock.monotonicNs() - heardOfNs) / 1e6);
+    return { tenant, jobId, kind: this.#kind.kind, quietMs };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     this.#stopped.abort();
@@ -204,6 +225,7 @@ class Worker implements AsyncDisposable {
       stop: new AbortController(),
       heldUntilNs: this.#untilNs(sinceNs),
       progress: undefined,
+      heardOfNs: sinceNs,
     };
     this.#running.add(running);
     const ended = new AbortController();
@@ -224,6 +246,7 @@ class Worker implements AsyncDisposable {
     const holding: Holding = {
       signal: stop.signal,
       progress: (text) => {
+        if (text !== running.progress) running.heardOfNs = this.#parts.clock.monotonicNs();
         running.progress = text;
         if (this.#parts.clock.monotonicNs() - this.#renewedNs >= PROGRESS_MS * 1e6) this.#keeper?.wake();
       },

@@ -6,6 +6,7 @@ import { heardClaims } from './heard.ts';
 import { holdClaims } from './holds.ts';
 import { jobBatchClaims } from './job-batches.ts';
 import { laneClaims } from './lanes.ts';
+import { overdueClaims } from './overdue.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
 import { idClaims } from './log-ids.ts';
@@ -38,6 +39,7 @@ const BESIDE_CONTENT = [
   jobBatchClaims,
   heardClaims,
   laneClaims,
+  overdueClaims,
   followClaims,
   violationClaims,
 ].flatMap((claims) => Object.entries(claims));

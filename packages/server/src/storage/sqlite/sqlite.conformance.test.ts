@@ -183,6 +183,7 @@ const THROUGH_THREADS = new Set([
   'a claim takes no more of a tenant, and of a lane, than it may',
   'the jobs of a lane are listed by state, and dead ones retried together',
   'a backlog tells what is not done, since when it waits, and which lanes are closed',
+  'a job that is due and that nobody claims is overdue, unless its lane is closed or rests, or others are held',
   'a follower learns which logs have grown beyond its position, and continues there after a restart',
   'a follower that began at the end of nothing goes on from there after a restart',
   'jobs are stored with the position, unless another process has moved it',

@@ -214,6 +214,10 @@ export class JobTables<S> {
     return this.#lanes.backlog(undefined, kind);
   }
 
+  overdue(kind: JobKind, byMs: number): Promise<(LaneRef & { readonly tenant: TenantId }) | undefined> {
+    return this.#lanes.overdue(kind, byMs);
+  }
+
   removeLetters(tenant: TenantId, kind: JobKind, failedBeforeMs: number): Promise<number> {
     return this.#letters.remove(tenant, kind, failedBeforeMs);
   }

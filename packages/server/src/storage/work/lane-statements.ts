@@ -89,6 +89,19 @@ function counting<S>({ now, prepare }: ShownDialect<S>) {
   return {
     backlog: prepare(backlog(ofTenant)),
     backlogOfAll: prepare(backlog('kind = $1')),
+    // A portion of those that wait: if nobody does any, it does not matter which ones are looked at.
+    firstWaiting: prepare(
+      `SELECT tenant_id, lane, min(wake_ms) AS wake_ms FROM
+         (SELECT tenant_id, lane, wake_ms FROM jobs WHERE kind = $1 AND state = 'Waiting' LIMIT $2) AS first
+       GROUP BY tenant_id, lane HAVING min(wake_ms) < ${now} - $3`,
+    ),
+    someHeld: prepare(
+      `SELECT count(*) AS count FROM
+         (SELECT 1 FROM jobs WHERE kind = $1 AND state = 'Held' AND wake_ms > ${now} LIMIT 1) AS held`,
+    ),
+    quietLanes: prepare(
+      `SELECT tenant_id, lane FROM lanes WHERE kind = $1 AND (is_open = 0 OR rests_until_ms > ${now})`,
+    ),
     closedLanes: prepare(closedLanes(ofTenant)),
     closedLanesOfAll: prepare(closedLanes('kind = $1')),
   };

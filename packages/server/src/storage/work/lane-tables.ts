@@ -15,6 +15,7 @@ import { LANE_STATES } from './lane-statements.ts';
 /** One of which nothing was ever said. */
 const NEW_LANE: Lane = { isOpen: true, failures: 0, sinceMs: undefined, note: undefined };
 const PORTION = 1000;
+const LOOKED_AT_MAX = 1000;
 /** Lanes that get jobs back with one claim. */
 const REFILLED_MAX = 20;
 /** "For ever", in the columns of both backends. */
@@ -77,6 +78,20 @@ export class LaneTables<S> {
           count: numberOf(lane, 'count'),
         })),
       };
+    });
+  }
+
+  overdue(kind: JobKind, byMs: number): Promise<(LaneRef & { readonly tenant: TenantId }) | undefined> {
+    const { firstWaiting, someHeld, quietLanes } = this.#statements;
+    return this.#database.inTransaction('All', async (transaction) => {
+      const waiting = await transaction.query(firstWaiting, [kind, LOOKED_AT_MAX, byMs]);
+      if (waiting.length === 0) return undefined;
+      const [held] = await transaction.query(someHeld, [kind]);
+      if (numberOf(held, 'count') > 0) return undefined;
+      const nameOf = (row: JobRow) => `${textIn(row, 'tenant_id')} ${textIn(row, 'lane')}`;
+      const quiet = new Set((await transaction.query(quietLanes, [kind])).map(nameOf));
+      const row = waiting.find((each) => !quiet.has(nameOf(each)));
+      return row && { tenant: textIn(row, 'tenant_id'), kind, lane: textIn(row, 'lane') };
     });
   }
 

@@ -5,7 +5,7 @@ import type { TenantJobs, WorkStore } from '../../work/jobs.ts';
 import type { JobTables } from './job-tables.ts';
 
 export function workStoreOn(jobs: Calls<JobTables<unknown>>): WorkStore {
-  const { claim, renew, finish, letterCountOfAll, backlogOfAll, sweep } = jobs;
+  const { claim, renew, finish, letterCountOfAll, backlogOfAll, overdue, sweep } = jobs;
   return {
     forTenant: (tenant): TenantJobs => callsFor(tenant, jobs),
     claim,
@@ -13,6 +13,7 @@ export function workStoreOn(jobs: Calls<JobTables<unknown>>): WorkStore {
     finish,
     letterCountOfAll,
     backlogOfAll,
+    overdue,
     sweep,
   };
 }

@@ -1,14 +1,7 @@
 // The index of events in this thread: for a command, and for tests.
 
 import type { TenantId } from '@tallystick/contract';
-import type {
-  EventIndex,
-  Found,
-  IndexCheck,
-  IndexProgress,
-  Question,
-  TenantIndex,
-} from '../../../events/event-index.ts';
+import type { EventIndex, Found, IndexCheck, Question, TenantIndex } from '../../../events/event-index.ts';
 import type { FollowerTurn, FollowerWork } from '../../../followers/follower-work.ts';
 import { callsFor, type OfAny } from '../../../runtime/calls.ts';
 import type { Clock } from '../../../runtime/clock.ts';
@@ -64,8 +57,8 @@ export class IndexHere implements EventIndex, IndexOfAny, FollowerWork {
     return this.#parts.maker.turn();
   }
 
-  async stateOfAll(): Promise<IndexProgress> {
-    return { lagMs: 0, pendingEvents: 0, isRebuilding: await this.#parts.isBuilding() };
+  async isRebuilding(): Promise<boolean> {
+    return this.#parts.isBuilding();
   }
 
   checkNext(): Promise<IndexCheck> {

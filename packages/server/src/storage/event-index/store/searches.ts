@@ -12,11 +12,8 @@ import { BlockCache } from './block-cache.ts';
 import { BlockKeys } from './block-codec.ts';
 import { endOf, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
 import { openSegment } from './open-segment.ts';
-import type { IndexedLog, StoredSegments } from './segment-store.ts';
+import { type IndexedLog, type StoredSegments, TAIL_EVENTS_MAX } from './segment-store.ts';
 import { Tails } from './tails.ts';
-
-/** A longer tail is not read: answers end there then, and say so. */
-const TAIL_EVENTS_MAX = 65_536;
 
 /** Beyond either of them, a segment of a tail is overdue: its events are large, or a segment was discarded. */
 const TAIL_EVENTS = 4096;

@@ -2,7 +2,7 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { BuildStep } from '../../../events/event-index.ts';
-import type { FollowerTurn, SetAside } from '../../../followers/follower-work.ts';
+import type { FollowerTurn, LogLeft, SetAside } from '../../../followers/follower-work.ts';
 import { NO_SUCH_EVENT } from '../index-letter.ts';
 import { mergeSegments } from '../segments/merge.ts';
 import { SegmentBuilder } from '../segments/segment-builder.ts';
@@ -12,7 +12,7 @@ import { endOf, FIRST, type ListedSegment, type Manifest, ofThisLog } from './ma
 import { addTo, readPiece } from './make-segment.ts';
 import { openUncached } from './open-segment.ts';
 import { SegmentWriter, type WriterParts } from './segment-writer.ts';
-import type { LogBehind } from './segment-store.ts';
+import { type LogBehind, TAIL_EVENTS_MAX } from './segment-store.ts';
 
 export interface SegmentSizes {
   /** Events of the smallest segment; a shorter tail is searched as it is. */
@@ -62,6 +62,7 @@ export class SegmentMaker {
     for (const tenant of this.#heavy) behind.push(await this.#behindOf(tenant));
     this.#heavy.clear();
     const setAside: SetAside[] = [];
+    const logs: LogLeft[] = [];
     let taken = 0;
     let failure: { readonly error: unknown } | undefined;
     for (const log of behind) {
@@ -71,11 +72,18 @@ export class SegmentMaker {
         // The others do not suffer from it.
         failure ??= { error };
       }
+      logs.push(await this.#left(log));
     }
     if (failure !== undefined && taken === 0) throw failure.error;
     // It is told at the next turn: nothing is lost of this one.
     this.#failure ??= failure;
-    return { isMore: behind.length > 0, taken, setAside };
+    return { isMore: behind.length > 0, taken, logs, isAll: false, setAside };
+  }
+
+  /** What is in a tail that is not too long is found, too. */
+  async #left({ tenant, head }: LogBehind): Promise<LogLeft> {
+    const segments = (await this.#parts.store.manifest(tenant))?.segments ?? [];
+    return { tenant, nextIndex: Math.min(head, endOf(segments) + TAIL_EVENTS_MAX), endIndex: head };
   }
 
   /**

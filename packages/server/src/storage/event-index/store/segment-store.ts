@@ -58,6 +58,9 @@ export interface Removal {
   readonly units?: { readonly eventId: string; readonly tags: readonly string[] };
 }
 
+/** A longer tail is not read: answers end there then, and say so. */
+export const TAIL_EVENTS_MAX = 65_536;
+
 /** A log that has more events than its index. */
 export interface LogBehind {
   readonly tenant: TenantId;

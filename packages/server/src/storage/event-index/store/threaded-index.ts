@@ -8,7 +8,6 @@ import type {
   EventIndex,
   Found,
   IndexCheck,
-  IndexProgress,
   IndexState,
   TenantIndex,
 } from '../../../events/event-index.ts';
@@ -107,9 +106,8 @@ export class ThreadedIndex implements EventIndex, IndexOfAny, FollowerWork, Asyn
   }
 
   /** Every event is found at once, so none waits. */
-  async stateOfAll(): Promise<IndexProgress> {
-    const isRebuilding = (await this.#ask({ verb: 'IsBuilding' })) as boolean;
-    return { lagMs: 0, pendingEvents: 0, isRebuilding };
+  async isRebuilding(): Promise<boolean> {
+    return (await this.#ask({ verb: 'IsBuilding' })) as boolean;
   }
 
   async checkNext(signal: AbortSignal): Promise<IndexCheck> {
