@@ -302,7 +302,7 @@ describe('habits', () => {
 
   it('nothing lies here that was not written here, such as an archive', () => {
     const written =
-      /\.(ts|js|md|jsonl?|txt|svg|xsd|key|http|secrets|py|go|java|npmrc|gitignore)$|(^|\/)(LICENSE|run|(older-)?checkpoint)$|^vectors\/exports\/.*\.(ndjson|csv|xml|html)$/;
+      /\.(ts|js|md|jsonl?|txt|svg|xsd|key|http|secrets|py|go|java|npmrc|gitignore)$|(^|\/)(LICENSE|run|(older-)?checkpoint)$|^vectors\/exports\/.*\.(ndjson|csv|xml|html)$|^deploy\/.*(\.(yaml|sh|mjs|service|sysusers|dockerignore)|\/Dockerfile)$/;
     assert.deepEqual(
       repositoryFiles().filter((path) => !written.test(path)),
       [],
@@ -311,7 +311,7 @@ describe('habits', () => {
 
   it('every file is used by something', () => {
     const entries =
-      /\/src\/(page\/)?(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$|^packaging\/(pre|post)pack\.ts$/;
+      /\/src\/(page\/)?(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$|^packaging\/((pre|post)pack|sbom)\.ts$/;
     const roots = files.filter(({ path }) => entries.test(path) || path.endsWith('.test.ts'));
     const used = new Set(importedFrom(roots, files).map(({ path }) => path));
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));
