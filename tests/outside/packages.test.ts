@@ -139,6 +139,44 @@ test('in an empty folder the service starts, takes an event, and its data verifi
   assert.equal(service.exitCode, 0);
 });
 
+test('the bill of materials lists all that npm has installed', { skip }, () => {
+  run('npm', ['run', '--silent', 'sbom'], ROOT);
+  const { components, metadata } = JSON.parse(readText('dist/sbom.cdx.json')) as {
+    readonly components: readonly { readonly name: string; readonly licenses?: readonly object[] }[];
+    readonly metadata: { readonly component: { readonly name: string } };
+  };
+  const listed = [metadata.component.name, ...components.map(({ name }) => name)];
+  const found = run('npm', ['ls', '--all', '--parseable']).trim().split('\n').slice(1);
+  const names = new Set(found.map((path) => path.split('node_modules/').at(-1)!));
+  assert.deepEqual(
+    [...names].filter((name) => !listed.includes(name)),
+    [],
+  );
+  const others = listed.filter((name) => !names.has(name));
+  assert.deepEqual(others, ['swagger-ui-dist'], 'a copy in the package of the service');
+  assert.deepEqual(
+    components.filter(({ licenses }) => licenses === undefined),
+    [],
+  );
+});
+
+const CHECK = `
+from sys import argv
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+fault = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(argv[1]).read())
+exit(0 if fault is None else str(fault))
+`;
+const noValidator =
+  spawnSync('python3', ['-c', 'import cyclonedx.validation.json, jsonschema']).status === 0
+    ? false
+    : 'Python has no cyclonedx-python-lib[json-validation]';
+
+test('the bill of materials fits the schema of CycloneDX', { skip: noValidator }, () => {
+  run('npm', ['run', '--silent', 'sbom'], ROOT);
+  run('python3', ['-c', CHECK, join(ROOT, 'dist/sbom.cdx.json')], ROOT);
+});
+
 test('the examples in the READMEs of the libraries run', { skip }, () => {
   copyFileSync(join(ROOT, 'vectors/valid/whole-log.jsonl'), join(installed, 'bundle.jsonl'));
   copyFileSync(join(ROOT, 'vectors/valid/log.key'), join(installed, 'log.key'));
