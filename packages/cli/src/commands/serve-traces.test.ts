@@ -28,6 +28,7 @@ const tracedTo = (url: string, more: Record<string, string> = {}) => ({
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret-of-the-receiver',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
     OTEL_BSP_SCHEDULE_DELAY: '50',
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
     ...more,
   },
 });
@@ -84,6 +85,7 @@ test('a trace is the whole way of an event, and has no content, credential or na
   const search = 'POST /api/v1/audit-events/search';
   assert.equal(named(receiver, search).at(-1)?.traceId, traceId, 'as the answer names it');
   await assertSharedCommit(receiver, service);
+  await assertMetrics(receiver, service);
 
   const unwanted = traceparent.replace(/1$/, '0');
   assert.equal((await post(service, '/audit-events', EVENT, { traceparent: unwanted })).status, 201);
@@ -139,6 +141,28 @@ async function assertWholeWay(receiver: OtlpReceiver): Promise<void> {
   await until(() => named(receiver, 'turn of the notifier').length > 0);
   const { resource } = receiver;
   assert.deepEqual([resource['service.name'], resource['deployment.environment']], ['tallystick', 'test']);
+}
+
+/** The same series as at /metrics, but for summaries, and the same values where nothing happens in between. */
+async function assertMetrics(receiver: OtlpReceiver, { port }: { readonly port: number }): Promise<void> {
+  const scrape = async () => (await fetch(`http://127.0.0.1:${port}/metrics`, { headers: HEADERS })).text();
+  // The second one counts the first one.
+  const text = (await scrape()) && (await scrape());
+  const summaries = [...text.matchAll(/^# TYPE (\S+) summary$/gm)].map(([, name]) => name!);
+  const shown = new Map(
+    [...text.matchAll(/^(\w+(?:\{.*\})?) (\S+)$/gm)]
+      .map(([, series, value]) => [series!, Number(value)] as const)
+      .filter(([series]) => !/_bucket|_seconds_sum/.test(series))
+      .filter(([series]) => !summaries.some((name) => series.startsWith(name))),
+  );
+  const events = 'tallystick_events_accepted_total';
+  await until(() => receiver.metrics.size === shown.size);
+  assert.equal(receiver.metrics.get(events), shown.get(events));
+  assert.deepEqual([...receiver.metrics.keys()].toSorted(), [...shown.keys()].toSorted());
+  const { bodies } = receiver;
+  assert.ok(
+    bodies.some((body) => body.includes('"isMonotonic":true') && body.includes('"explicitBounds":[0.0005,')),
+  );
 }
 
 /** Of requests that share a commit, it is under one, and linked with each of the others. */

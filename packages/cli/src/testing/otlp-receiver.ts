@@ -25,6 +25,29 @@ export interface OtlpReceiver extends AsyncDisposable {
   /** Of those that came in last. */
   resource: Facts;
   readonly spans: ReceivedSpan[];
+  /** The newest values, by name and labels as Prometheus writes them; of a histogram its count. */
+  readonly metrics: Map<string, number>;
+}
+
+interface OtlpMetrics {
+  readonly resourceMetrics?: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly OtlpMetric[] }[];
+  }[];
+}
+
+interface OtlpMetric {
+  readonly name: string;
+  readonly sum?: OtlpPoints;
+  readonly gauge?: OtlpPoints;
+  readonly histogram?: OtlpPoints;
+}
+
+interface OtlpPoints {
+  readonly dataPoints: readonly {
+    readonly attributes: readonly Attribute[];
+    readonly asDouble?: number;
+    readonly count?: number;
+  }[];
 }
 
 interface Attribute {
@@ -53,10 +76,16 @@ interface OtlpTraces {
 const STATUS_ERROR = 2;
 
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
-  const receiver = { bodies: [] as string[], resource: {} as Facts, spans: [] as ReceivedSpan[] };
+  const receiver = {
+    bodies: [] as string[],
+    resource: {} as Facts,
+    spans: [] as ReceivedSpan[],
+    metrics: new Map<string, number>(),
+  };
   const take = async (request: IncomingMessage) => {
     const body = await text(request);
     receiver.bodies.push(body);
+    if (request.url === '/v1/metrics') takeMetrics(JSON.parse(body) as OtlpMetrics, receiver.metrics);
     if (request.url === '/v1/traces') takeSpans(JSON.parse(body) as OtlpTraces, receiver);
   };
   const server = createServer((request, response) => {
@@ -80,6 +109,21 @@ function takeSpans(
   for (const { resource, scopeSpans } of resourceSpans) {
     receiver.resource = factsOf(resource.attributes);
     for (const { spans } of scopeSpans) receiver.spans.push(...spans.map(readSpan));
+  }
+}
+
+function takeMetrics({ resourceMetrics = [] }: OtlpMetrics, taken: Map<string, number>): void {
+  const metrics = resourceMetrics.flatMap(({ scopeMetrics }) =>
+    scopeMetrics.flatMap((scope) => scope.metrics),
+  );
+  for (const { name, sum, gauge, histogram } of metrics) {
+    for (const { attributes, asDouble, count } of (sum ?? gauge ?? histogram)?.dataPoints ?? []) {
+      const labels = Object.entries(factsOf(attributes)).map(
+        ([label, value]) => `${label}="${String(value)}"`,
+      );
+      const suffix = histogram === undefined ? '' : '_count';
+      taken.set(`${name}${suffix}${labels.length > 0 ? `{${labels.join(',')}}` : ''}`, asDouble ?? count!);
+    }
   }
 }
 

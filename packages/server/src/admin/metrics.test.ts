@@ -9,7 +9,7 @@ import { createHealth } from './health.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createMeter } from './meter.ts';
 import type { ProjectionFigures } from './projections.ts';
-import { createStatusOperations } from './status.ts';
+import { createStatus } from './status.ts';
 
 const SEARCH: ProjectionFigures = {
   name: 'search',
@@ -31,7 +31,7 @@ function build() {
     asked.push(tenant);
     return Promise.resolve(found);
   };
-  const operations = createStatusOperations({
+  const { operations } = createStatus({
     clock,
     health: createHealth(clock, createLifecycle()),
     meter: createMeter(clock),

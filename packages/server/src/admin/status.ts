@@ -50,12 +50,27 @@ export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpo
   readonly usage: Pick<UsageMetrics, 'read'>;
 }
 
-/** Make it when the service starts: the uptime counts from then on. */
-export function createStatusOperations(parts: StatusParts) {
-  const { clock } = parts;
-  const started = { startedAtMs: clock.now(), startedNs: clock.monotonicNs() };
+interface Started {
+  readonly startedAtMs: number;
+  readonly startedNs: number;
+}
+
+/** Make it when the service starts: the uptime counts from then on. `readMetrics` reads those of the process. */
+export function createStatus(parts: StatusParts) {
+  const started = { startedAtMs: parts.clock.now(), startedNs: parts.clock.monotonicNs() };
   const ofProcess = async (figures: Figures): Promise<Metric[]> =>
     processMetrics(figures, { ...parts, ...started }, await parts.usage.read());
+  const readMetrics = async () => ofProcess(await processFigures(parts));
+  return { readMetrics, operations: operationsOf(parts, started, ofProcess, readMetrics) };
+}
+
+function operationsOf(
+  parts: StatusParts,
+  started: Started,
+  ofProcess: (figures: Figures) => Promise<Metric[]>,
+  readMetrics: () => Promise<Metric[]>,
+) {
+  const { clock } = parts;
   return {
     'status.get': async (call: Call): Promise<Answer<'status.get'>> => ({
       kind: 'Done',
@@ -76,7 +91,7 @@ export function createStatusOperations(parts: StatusParts) {
       kind: 'Done',
       body: {
         mediaType: PROMETHEUS_TYPE,
-        bytes: new TextEncoder().encode(prometheusText(await ofProcess(await processFigures(parts)))),
+        bytes: new TextEncoder().encode(prometheusText(await readMetrics())),
       },
     }),
   };
@@ -125,7 +140,7 @@ async function tenantFigures(
 async function statusFor(
   call: Call,
   parts: StatusParts,
-  { startedAtMs, startedNs }: { readonly startedAtMs: number; readonly startedNs: number },
+  { startedAtMs, startedNs }: Started,
 ): Promise<ServiceStatus> {
   const { clock, health, build, versionStates, membership } = parts;
   const nodes = isPlatform(call) ? membership.nodes() : [];

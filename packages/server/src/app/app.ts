@@ -45,7 +45,7 @@ import { startCertificateLoop } from './certificate-loop.ts';
 import { startLoops } from './loops.ts';
 import { openTelemetryOn } from './open-telemetry-on.ts';
 import { ratesOn } from './rates-on.ts';
-import { operationsOn, statusOperations } from './operations-on.ts';
+import { operationsOn, statusOn } from './operations-on.ts';
 import { createStore, openData, type Store } from './store.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 import { watchesOn } from './watches-on.ts';
@@ -94,8 +94,8 @@ export async function createApp(
   const built = new AsyncDisposableStack();
   built.use(openTelemetry);
   const rates = ratesOn(surroundings, health, built);
-  const usage = built.use(createUsageMetrics(clock));
-  const status = statusOperations(store, surroundings, { health, scrubber, watches, usage, spans });
+  const watching = { health, scrubber, watches, usage: built.use(createUsageMetrics(clock)), spans };
+  const { operations: status, readMetrics } = statusOn(store, surroundings, watching);
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
@@ -127,8 +127,8 @@ export async function createApp(
       built.use(startLoops(store, surroundings));
       built.use(watches.start());
       built.use(store.webhooks.startStatusWatch(() => health.report()));
-      scrubber.start();
-      indexScrubber.start();
+      for (const each of [scrubber, indexScrubber]) each.start();
+      built.use(openTelemetry?.exportMetrics(readMetrics));
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },

@@ -14,7 +14,7 @@ import { deliveryCounts } from '../webhooks/delivery-figures.ts';
 import { createDeadLetters, letterCounts } from '../admin/dead-letters.ts';
 import { projectionsOf } from '../admin/projections.ts';
 import { createRebuild } from '../admin/rebuild.ts';
-import { createStatusOperations, type StatusParts } from '../admin/status.ts';
+import { createStatus, type StatusParts } from '../admin/status.ts';
 import { readBuild } from '../config/build.ts';
 import { createEvents, type EventParts, readingOf } from '../events/events.ts';
 import { createPolicyImpact } from '../events/policy-impact.ts';
@@ -220,13 +220,13 @@ function adminOperations(store: Store, reading: Reading, surroundings: Surroundi
 }
 
 /** Status and metrics, of all parts of the service. */
-export function statusOperations(
+export function statusOn(
   store: Store,
   { config, clock, meter }: Surroundings,
   watching: Pick<StatusParts, 'health' | 'scrubber' | 'watches' | 'usage' | 'spans'>,
 ) {
   const { index, work } = store.storage;
-  return createStatusOperations({
+  return createStatus({
     ...store,
     ...watching,
     clock,

@@ -3,27 +3,22 @@
 
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
-import type { Clock } from '../../runtime/clock.ts';
-import type { Telemetry } from '../../telemetry.ts';
 import type { SpanCounts } from '../../telemetry/tracing.ts';
+import { type TellingParts, ToldFailures } from './told-failures.ts';
 
-export interface BoundedSpansParts {
+export interface BoundedSpansParts extends TellingParts {
   readonly spansMax: number;
-  readonly clock: Pick<Clock, 'monotonicNs'>;
-  readonly telemetry: Pick<Telemetry, 'warn' | 'info'>;
 }
 
-/** A receiver that is away for a day must not fill the diagnostics. */
-const TOLD_EVERY_NS = 60e9;
-
 export class BoundedSpans {
-  readonly #parts: BoundedSpansParts;
+  readonly #spansMax: number;
+  readonly #told: ToldFailures;
   readonly #counts = { Exported: 0, Failed: 0, Dropped: 0 };
   #waiting = 0;
-  #toldNs: number | undefined;
 
   constructor(parts: BoundedSpansParts) {
-    this.#parts = parts;
+    this.#spansMax = parts.spansMax;
+    this.#told = new ToldFailures('traces', parts);
   }
 
   counts(): SpanCounts {
@@ -35,7 +30,7 @@ export class BoundedSpans {
     return {
       onStart: (span: Span, context) => queue.onStart(span, context),
       onEnd: (span) => {
-        if (this.#waiting >= this.#parts.spansMax) {
+        if (this.#waiting >= this.#spansMax) {
           this.#counts.Dropped += 1;
           return;
         }
@@ -61,21 +56,12 @@ export class BoundedSpans {
     this.#waiting -= spans.length;
     if (code === ExportResultCode.SUCCESS) {
       this.#counts.Exported += spans.length;
-      if (this.#toldNs !== undefined) this.#parts.telemetry.info('traces are exported again');
-      this.#toldNs = undefined;
+      this.#told.succeeded();
     } else {
       this.#counts.Failed += spans.length;
-      this.#tell(error);
+      const { Failed: failed, Dropped: dropped } = this.#counts;
+      this.#told.failed(error, { failed, dropped });
     }
     return { code: ExportResultCode.SUCCESS };
-  }
-
-  #tell(error: Error | undefined): void {
-    const { clock, telemetry } = this.#parts;
-    const nowNs = clock.monotonicNs();
-    if (this.#toldNs !== undefined && nowNs - this.#toldNs < TOLD_EVERY_NS) return;
-    this.#toldNs = nowNs;
-    const { Failed: failed, Dropped: dropped } = this.#counts;
-    telemetry.warn('traces could not be exported', { failed, dropped, reason: error?.message });
   }
 }

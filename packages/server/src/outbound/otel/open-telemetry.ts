@@ -1,4 +1,4 @@
-// The export of traces to a receiver that speaks OTLP over HTTP, such as the collector of OpenTelemetry. Loaded only where it is
+// The export of traces and metrics to a receiver that speaks OTLP over HTTP, such as the collector of OpenTelemetry. Loaded only where it is
 // wanted: a service without it needs none of these packages, and does nothing for it.
 
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
@@ -18,10 +18,12 @@ import {
   type Resource,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
+import type { Metric } from '@tallystick/contract';
 import { type Clock, wait } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { SpanCounts, Tracing } from '../../telemetry/tracing.ts';
 import { BoundedSpans } from './bounded-spans.ts';
+import { createMetricExport, type MetricOptions } from './metric-export.ts';
 import { OtelTracing } from './otel-tracing.ts';
 
 export type Protocol = 'http/protobuf' | 'http/json';
@@ -37,6 +39,7 @@ export interface TraceOptions {
 
 export interface OtelParts {
   readonly traces: TraceOptions | undefined;
+  readonly metrics: MetricOptions | undefined;
   /** What the variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES do not say otherwise. */
   readonly service: { readonly version: string; readonly node: string };
   readonly clock: Clock;
@@ -47,36 +50,57 @@ export interface OpenTelemetry extends AsyncDisposable {
   readonly tracing: Tracing | undefined;
   /** Undefined: nothing is traced. */
   readonly spans: (() => SpanCounts) | undefined;
+  /** From now on metrics are read and sent, until what is returned is disposed: then nothing is read any more. */
+  exportMetrics(read: () => Promise<readonly Metric[]>): AsyncDisposable;
 }
 
-/** How long a stop waits for the last spans to be taken. */
+/** How long a stop waits for the last spans and metrics to be taken. */
 const FLUSH_MS_MAX = 5000;
 const NAME = 'tallystick';
 
 export async function startOpenTelemetry(parts: OtelParts): Promise<OpenTelemetry> {
-  const { traces, service, clock, telemetry } = parts;
+  const { clock, telemetry, service } = parts;
   const resource = resourceOf(service);
-  if (traces === undefined) return { tracing: undefined, spans: undefined, async [Symbol.asyncDispose]() {} };
-  const spans = new BoundedSpans({ spansMax: traces.queueMax, clock, telemetry });
+  const traces = parts.traces === undefined ? undefined : await startTraces(parts.traces, parts, resource);
+  const scope = { name: NAME, version: service.version };
+  const metrics =
+    parts.metrics === undefined
+      ? undefined
+      : await createMetricExport({ options: parts.metrics, resource, scope, clock, telemetry });
+  return {
+    tracing: traces?.tracing,
+    spans: traces?.spans,
+    exportMetrics(read) {
+      metrics?.start(read);
+      return { [Symbol.asyncDispose]: async () => metrics?.stopReading() };
+    },
+    async [Symbol.asyncDispose]() {
+      const ended = Promise.all([traces?.provider.shutdown(), metrics?.ended()]);
+      await within(FLUSH_MS_MAX, ended, clock, telemetry);
+    },
+  };
+}
+
+async function startTraces(
+  options: TraceOptions,
+  { service, clock, telemetry }: OtelParts,
+  resource: Resource,
+) {
+  const spans = new BoundedSpans({ spansMax: options.queueMax, clock, telemetry });
   const queue = new BatchSpanProcessor({
-    exporter: spans.around(await exporterOf(traces.protocol)),
-    scheduledDelayMillis: traces.scheduleDelayMs,
-    exportTimeoutMillis: traces.exportTimeoutMs,
-    maxQueueSize: traces.queueMax,
-    maxExportBatchSize: traces.batchMax,
+    exporter: spans.around(await exporterOf(options.protocol)),
+    scheduledDelayMillis: options.scheduleDelayMs,
+    exportTimeoutMillis: options.exportTimeoutMs,
+    maxQueueSize: options.queueMax,
+    maxExportBatchSize: options.batchMax,
   });
   const provider = new TracerProvider({
     resource,
-    sampler: samplerOf(traces.sampler),
+    sampler: samplerOf(options.sampler),
     spanProcessors: [spans.before(queue)],
   });
-  return {
-    tracing: new OtelTracing(provider.getTracer(NAME, service.version)),
-    spans: () => spans.counts(),
-    async [Symbol.asyncDispose]() {
-      await within(FLUSH_MS_MAX, provider.shutdown(), clock, telemetry);
-    },
-  };
+  const tracing = new OtelTracing(provider.getTracer(NAME, service.version));
+  return { provider, tracing, spans: () => spans.counts() };
 }
 
 function resourceOf({ version, node }: OtelParts['service']): Resource {
@@ -123,5 +147,5 @@ async function within(
     ),
     wait(clock, ms).then(() => false),
   ]);
-  if (!isDone) telemetry.warn('the last traces were not taken in time', { afterMs: ms });
+  if (!isDone) telemetry.warn('the last traces or metrics were not taken in time', { afterMs: ms });
 }
