@@ -302,7 +302,7 @@ describe('habits', () => {
 
   it('nothing lies here that was not written here, such as an archive', () => {
     const written =
-      /\.(ts|js|md|jsonl?|txt|svg|xsd|key|http|secrets|py|go|java|npmrc|gitignore)$|(^|\/)(LICENSE|run|(older-)?checkpoint)$|^vectors\/exports\/.*\.(ndjson|csv|xml|html)$|^deploy\/.*(\.(yaml|sh|mjs|service|sysusers|dockerignore)|\/Dockerfile)$/;
+      /\.(ts|js|md|jsonl?|txt|svg|xsd|key|http|secrets|py|go|java|npmrc|gitignore)$|(^|\/)(LICENSE|run|(older-)?checkpoint)$|^vectors\/exports\/.*\.(ndjson|csv|xml|html)$|^deploy\/.*(\.(ya?ml|sh|mjs|service|sysusers|dockerignore)|\/Dockerfile)$/;
     assert.deepEqual(
       repositoryFiles().filter((path) => !written.test(path)),
       [],
