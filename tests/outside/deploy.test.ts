@@ -20,7 +20,7 @@ function run(command: string, ...words: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(command, words, {
     cwd: ROOT,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 300_000,
   });
   return { status, said: `${stdout}${stderr}`, stdout };
 }
