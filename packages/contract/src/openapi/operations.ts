@@ -169,10 +169,11 @@ function response(
     ...errors.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`),
   ];
   const isBare = status === REST_STATUS_OF_ANSWER.Removed || status === REST_STATUS_OF_ANSWER.Unchanged;
+  const isPart = status === REST_STATUS_OF_ANSWER.Part;
   return {
     description: meanings.length === 1 ? meanings[0] : meanings.map((meaning) => `- ${meaning}`).join('\n'),
     headers: answerHeaders(each, status, answers.length > 0, errors, around),
-    ...(!isBare && { content: contentOf(each, answers.length > 0, errors, around) }),
+    ...(!isBare && { content: isPart ? partOf(each) : contentOf(each, answers.length > 0, errors, around) }),
   };
 }
 
@@ -196,6 +197,10 @@ function contentOf(
     ...Object.fromEntries(others),
   };
 }
+
+/** A part of a file has the media type of the whole, and no form of its own: a part of JSON is no JSON. */
+const partOf = ({ output }: Operation): Part =>
+  output.kind === 'Bytes' ? Object.fromEntries(output.mediaTypes.map((type) => [type, {}])) : {};
 
 /** What is JSON is read as such, whatever file it is. */
 const schemaOfBytes = (mediaType: string): OpenApiSchema =>
