@@ -155,6 +155,7 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
     (bytes) => [
       ['roles that are numbers', () => `{"roles":${list('1', bytes)}}`],
       ['roles of new keys', () => `{"roles":[${newKeys(6000, 10).join(',')}]}`],
+      ['a network of colons', () => `{"name":"n","allowedNetworks":["${':'.repeat(bytes - 100)}!"]}`],
     ],
   ],
   [`/admin/api-keys/${ID}/rotate`, LARGE_BYTES, () => []],
@@ -212,7 +213,7 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
     ],
   ],
   [`/violations/${ID}/acknowledge`, LARGE_BYTES, () => []],
-  ['/webhooks/subscriptions', LARGE_BYTES, subscriptions],
+  ['/webhooks/subscriptions', LARGE_BYTES, (bytes) => [...subscriptions(bytes), UNENDED]],
   [`/webhooks/subscriptions/${ID}`, LARGE_BYTES, subscriptions],
   [`/webhooks/subscriptions/${ID}/rotate-secret`, LARGE_BYTES, () => []],
   [`/webhooks/subscriptions/${ID}/recover`, LARGE_BYTES, () => []],
@@ -221,6 +222,19 @@ const OWN: readonly [path: string, bytes: number, own: (bytes: number) => readon
   [`/exports/${ID}/deliver`, LARGE_BYTES, destinations],
   ['/export-schedules', LARGE_BYTES, (bytes) => [...exportRequests(bytes), ...destinations(bytes)]],
   [`/export-schedules/${ID}`, LARGE_BYTES, destinations],
+];
+
+/** As long as a key may be, beside all that is judged before it. */
+const HARD_KEY: Named = [
+  'a key of headers',
+  () =>
+    `{"destination":{"type":"Sftp","host":"93.184.216.34","path":"/","username":"u","hostKeyFingerprint":"SHA256:${'A'.repeat(43)}","privateKey":"-----BEGIN RSA PRIVATE KEY-----\\n${'a:b\\n'.repeat(4000)}"}}`,
+];
+const BEGUN = '-----BEGIN A-----'.repeat(1900);
+const UNENDED: Named = [
+  'certificates that begin and do not end',
+  () =>
+    `{"name":"n","url":"https://93.184.216.34/","eventTypes":["*"],"tls":{"ca":"${BEGUN}","certificate":"${BEGUN}"}}`,
 ];
 
 /** Destinations that are wrong in every part, or as long as they may be. */
@@ -244,6 +258,7 @@ function exportRequests(bytes: number): readonly Named[] {
     ],
     ['a query without end', () => wanted(`{"query":"${'a OR '.repeat(bytes / 5)}b"}`)],
     ['steps that are lists', () => wanted(`{"sort":${list('[]', bytes)}}`)],
+    HARD_KEY,
     ['a destination without end', () => `{"destination":{"type":"Sftp","host":"${'a.'.repeat(bytes / 2)}"}}`],
   ];
 }

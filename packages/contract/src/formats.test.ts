@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { isDateTime, isDuration, isUri, isUuid } from './formats.ts';
+import { processorMs } from '../../evidence/src/testing/processor-time.ts';
+import { FORMATS, isDateTime, isDuration, isNetwork, isUri, isUuid } from './formats.ts';
+import { OPERATIONS } from './operations.ts';
+import { asJson } from './schema.ts';
+import { everySchema } from './schema-walk.ts';
+
+const LENGTH = 128 * 1024;
 
 test('accepts date-times with any offset and up to nine digits of fraction', () => {
   const accepted = [
@@ -94,4 +100,78 @@ test('a URI is absolute', () => {
   assert.equal(isUri('https://example.com/hook?x=1'), true);
   for (const text of ['/hook', 'example.com', 'https://', 'https://exa mple.com'])
     assert.equal(isUri(text), false, text);
+});
+
+test('formats and patterns refuse a long text in a moment, whatever it is made of', () => {
+  const units = [
+    'a',
+    '0',
+    '9.',
+    '-',
+    '@',
+    ':',
+    '::',
+    '1:',
+    'ab:',
+    '255.',
+    'P1',
+    '1Y',
+    '0.',
+    ' ',
+    '\n',
+    'é',
+    '/',
+    'a/',
+    '_',
+    '%',
+    '[',
+    '2026-01-01T00:00:00.0',
+  ];
+  const patterns = OPERATIONS.flatMap(({ input }) =>
+    [...everySchema(asJson(input))].map(([, { pattern }]) => pattern),
+  );
+  const tests: [string, (text: string) => unknown][] = [
+    ...Object.entries(FORMATS),
+    ...[...new Set(patterns)].flatMap((pattern): [string, (text: string) => unknown][] => {
+      if (pattern === undefined) return [];
+      const compiled = new RegExp(pattern, 'u');
+      return [[pattern, (text) => compiled.test(text)]];
+    }),
+  ];
+  assert.ok(tests.length > 15, `${tests.length}`);
+  for (const [name, run] of tests) {
+    for (const unit of units) {
+      for (const end of ['', '!']) {
+        const text = unit.repeat(LENGTH / unit.length) + end;
+        // Whatever is not linear takes seconds.
+        const tookMs = processorMs(() => run(text));
+        assert.ok(tookMs < 200, `${name} on ${JSON.stringify(unit)}: ${tookMs} ms`);
+      }
+    }
+  }
+});
+
+test('accepts networks in every spelling, up to the longest', () => {
+  const accepted = [
+    '10.0.0.0/8',
+    '203.0.113.7',
+    '::',
+    '::1/128',
+    '2001:db8::/32',
+    'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128',
+  ];
+  for (const text of accepted) assert.equal(isNetwork(text), true, text);
+  const refused = [
+    '',
+    '10.0.0.0/33',
+    '::/129',
+    ':',
+    'a',
+    '1.2.3',
+    '::1/',
+    '::1/1/1',
+    '[::1]',
+    '::ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128',
+  ];
+  for (const text of refused) assert.equal(isNetwork(text), false, text);
 });

@@ -54,11 +54,18 @@ export const isUri = (text: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]*:/.test
 
 const IPV4 = /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/;
 
+/** An address of version 6 in its longest spelling, and how many of its bits count. */
+const NETWORK_LENGTH_MAX = 'ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128'.length;
+
 /** An IP address, or a network in CIDR form. */
 export function isNetwork(text: string): boolean {
+  if (text.length > NETWORK_LENGTH_MAX) return false;
   const [address = '', bits, ...rest] = text.split('/');
   const isFour = IPV4.test(address);
-  if (!isFour && !(/^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$/.test(address) && URL.canParse(`http://[${address}]/`)))
+  if (
+    !isFour &&
+    !(address.includes(':') && /^[0-9A-Fa-f:.]+$/.test(address) && URL.canParse(`http://[${address}]/`))
+  )
     return false;
   if (rest.length > 0) return false;
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (isFour ? 32 : 128));

@@ -1,6 +1,7 @@
 // The ways to SFTP servers and object storage, each against a server that has the faults of real ones.
 
 import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { test } from 'node:test';
 import type {
   ExportTarget,
@@ -109,6 +110,29 @@ test('SFTP: a key with a passphrase and what is no key are refused before anythi
     sftp().judge(server.destination({ password: undefined, privateKey }) as SftpDestination);
   assert.equal((await judge('no key at all'))?.field, 'privateKey');
   assert.equal(await judge(newUserKey()), undefined);
+  const inPem = (privateKey: KeyObject, label: string) =>
+    `-----BEGIN ${label}-----\n${privateKey.export({ format: 'der', type: 'pkcs1' }).toString('base64')}\n-----END ${label}-----\n`;
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  assert.equal(await judge(inPem(privateKey, 'RSA PRIVATE KEY')), undefined);
+  const encrypted = privateKey.export({
+    format: 'pem',
+    type: 'pkcs1',
+    cipher: 'aes-128-cbc',
+    passphrase: 'x',
+  });
+  assert.match((await judge(String(encrypted)))?.issue ?? '', /^needs a passphrase/);
+  assert.equal((await judge('ssh-ed25519 AAAA'))?.field, 'privateKey');
+});
+
+test('SFTP: a key that is made to be hard to read is refused in a moment', async () => {
+  await using server = await SftpServer.start();
+  // The library took the better part of a second.
+  const hostile = `-----BEGIN RSA PRIVATE KEY-----\n${'a:b\n'.repeat(4000)}`;
+  const destination = server.destination({ password: undefined, privateKey: hostile }) as SftpDestination;
+  const before = process.threadCpuUsage();
+  assert.equal((await sftp().judge(destination))?.field, 'privateKey');
+  const { user, system } = process.threadCpuUsage(before);
+  assert.ok(user + system < 100_000, `${(user + system) / 1000} ms`);
 });
 
 test('SFTP: what was cut off goes on from there, and the file is the same', async () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { it } from 'node:test';
+import { processorMs } from '../../../evidence/src/testing/processor-time.ts';
 import { createAuthority } from '../testing/certificates.ts';
 import { CERTIFICATE } from '../testing/self-signed.ts';
 import { createJudgeTls } from './judge-tls.ts';
@@ -45,6 +46,20 @@ it('names text that is no certificate, one that is damaged, and one in the place
     [{ certificate, key: certificate }, 'tls.key has a certificate in it; only a private key belongs here'],
   ] as const;
   for (const [tls, issue] of cases) assert.deepEqual(issues(tls), [issue]);
+});
+
+it('reads text with many beginnings once, and refuses a certificate that does not end', () => {
+  const [other, cut] = ['-----BEGIN A-----'.repeat(1900), '-----BEGIN CERTIFICATE-----'.repeat(1200)];
+  let found: string[] = [];
+  // It took a tenth of a second for each of them.
+  const tookMs = processorMs(() => (found = issues({ ca: cut, certificate: other })));
+  assert.deepEqual(found, [
+    'tls.ca has no certificate in PEM',
+    'tls.certificate has a A in it; only certificates belong here',
+  ]);
+  assert.ok(tookMs < 50, `${tookMs} ms`);
+  const unended = `${ca}${ca.slice(0, -30)}`;
+  assert.deepEqual(issues({ ca: unended }), ['tls.ca has a certificate in it that does not end']);
 });
 
 it('names a certificate whose time is over, or has not begun', () => {

@@ -5,7 +5,9 @@ import { createSecureContext } from 'node:tls';
 import type { ErrorDetail } from '@tallystick/contract';
 import type { JudgeTls } from '../webhooks/subscription-tls.ts';
 
-const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]*?-----END \1-----/g;
+const BEGIN = /-----BEGIN ([A-Z0-9 ]+)-----/g;
+/** Its content has no hyphen, so that a text of many beginnings is read once, and not once for each of them. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 type Field = 'ca' | 'certificate' | 'key';
 
@@ -31,10 +33,12 @@ export function createJudgeTls(nowMs: () => number): JudgeTls {
 
 /** What is wrong with the text instead of certificates. */
 function certificatesIn(pem: string): readonly X509Certificate[] | string {
-  const blocks = [...pem.matchAll(BLOCK)];
-  const other = blocks.find(([, label]) => label !== 'CERTIFICATE');
+  const begun = [...pem.matchAll(BEGIN)];
+  const other = begun.find(([, label]) => label !== 'CERTIFICATE');
   if (other !== undefined) return `has a ${other[1]} in it; only certificates belong here`;
+  const blocks = [...pem.matchAll(CERTIFICATE)];
   if (blocks.length === 0) return 'has no certificate in PEM';
+  if (blocks.length < begun.length) return 'has a certificate in it that does not end';
   const read: X509Certificate[] = [];
   for (const [block] of blocks) {
     try {

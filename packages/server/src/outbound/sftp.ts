@@ -93,10 +93,18 @@ function locationOf({ host, port = SSH_PORT }: SftpDestination, path: string): s
   return `sftp://${where}:${port}/${path.replace(/^\/+/, '')}`;
 }
 
+/** The forms of which the library knows without a passphrase. It takes a second to refuse others that are as long as they may be. */
+const PRIVATE_KEY =
+  /^-----BEGIN ((?:OPENSSH|RSA|DSA|EC) PRIVATE KEY)-----\r?\n[A-Za-z0-9+/=\r\n]+-----END \1-----\s*$/;
+
 function issueOfKey(text: string, { utils }: SshLibrary): string | undefined {
-  const parsed = utils.parseKey(text);
+  if (text.includes('ENCRYPTED')) return PASSPHRASE;
+  const parsed = PRIVATE_KEY.test(text) ? utils.parseKey(text) : NO_KEY;
   if (!(parsed instanceof Error)) return undefined;
   return /encrypted|passphrase/i.test(parsed.message)
-    ? 'needs a passphrase; give it without one, since it is stored encrypted'
+    ? PASSPHRASE
     : 'is no private key in the form of OpenSSH or PEM';
 }
+
+const PASSPHRASE = 'needs a passphrase; give it without one, since it is stored encrypted';
+const NO_KEY = new Error('no private key');
