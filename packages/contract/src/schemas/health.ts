@@ -33,6 +33,27 @@ export const Percentiles = object('Percentiles', 'In milliseconds, over the last
   p99: Milliseconds,
 });
 
+export type ServiceLevelName = Static<typeof ServiceLevelName>;
+export const ServiceLevelName = choice('ServiceLevelName', 'A level that the service is judged by.', [
+  'Availability',
+  'IngestLatencyP95',
+  'IngestLatencyP99',
+  'QueryLatencyP95',
+  'QueryLatencyP99',
+  'ProjectionLagP95',
+  'ProjectionLagP99',
+]);
+
+export type ServiceLevel = Static<typeof ServiceLevel>;
+export const ServiceLevel = object('ServiceLevel', 'A level of service, and whether it holds.', {
+  name: ServiceLevelName,
+  unit: choice('ServiceLevelUnit', '`Ratio`: of requests that did not fail.', ['Ratio', 'Milliseconds']),
+  target: doc(Type.Number(), 'A ratio is to be at least this, a time below it.'),
+  window: doc(Duration, 'What it is measured over, up to now.'),
+  current: optional(doc(Type.Number(), 'Absent: too few requests to judge by.')),
+  holds: optional(doc(Type.Boolean(), 'Absent with `current`.')),
+});
+
 export type ServiceIndicators = Static<typeof ServiceIndicators>;
 export const ServiceIndicators = object('ServiceIndicators', 'The figures by which the service is judged.', {
   ingestLatencyMs: Percentiles,
@@ -96,6 +117,10 @@ export const ServiceStatus = object(
     components: mapOf(HealthEntry),
     projections: arrayOf(ProjectionStatus),
     metrics: ServiceIndicators,
+    serviceLevels: Type.Array(ServiceLevel, {
+      description:
+        'By the requests of the tenant; for platform callers by all that this process has answered, with the lag of projections.',
+    }),
     apiVersions: arrayOf(ApiVersionStatus),
     nodes: optional(
       Type.Array(NodeStatus, {

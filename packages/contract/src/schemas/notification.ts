@@ -76,16 +76,20 @@ export const FailedExport = object('FailedExport', 'An export that failed.', {
 export type ExportOutcome = CompletedExport | FailedExport;
 
 export type ThresholdCrossing = Static<typeof ThresholdCrossing>;
-export const ThresholdCrossing = object('ThresholdCrossing', 'A rule counted more events than it allows.', {
-  thresholdId: ThresholdId,
-  name: Type.String(),
-  observedValue: Type.Number(),
-  threshold: Type.Number(),
-  window: Duration,
-  groupKey: Type.String({ description: 'The value that was counted; empty where the rule has no groups.' }),
-  severity: Severity,
-  detectedAt: Instant,
-});
+export const ThresholdCrossing = object(
+  'ThresholdCrossing',
+  'A rule counted more events than it allows, or the service misses one of its levels.',
+  {
+    thresholdId: ThresholdId,
+    name: Type.String({ description: 'Of the policy, or of the service level.' }),
+    observedValue: Type.Number(),
+    threshold: Type.Number(),
+    window: Duration,
+    groupKey: Type.String({ description: 'The value that was counted; empty where the rule has no groups.' }),
+    severity: Severity,
+    detectedAt: Instant,
+  },
+);
 
 export type SystemChange = Static<typeof SystemChange>;
 export const SystemChange = object('SystemChange', 'The service, or a part of it, changed its state.', {

@@ -5,6 +5,7 @@
 // for long enough is as good as a new one.
 
 import type { Percentiles } from '@tallystick/contract';
+import type { LatelyMeasured } from './work-figures.ts';
 
 export const SLOT_NS = 120 * 1e9;
 export const SLOTS = 3;
@@ -32,11 +33,16 @@ export class LatencyWindow {
 
   /** Undefined if there were no values. */
   percentiles(nowNs: number): Percentiles | undefined {
+    return this.measured(nowNs)?.percentiles;
+  }
+
+  /** The same, with their number. */
+  measured(nowNs: number): LatelyMeasured | undefined {
     const counts = this.#sum(nowNs);
-    const total = counts.reduce((sum, count) => sum + count, 0);
-    if (total === 0) return undefined;
-    const at = (part: number) => toMs(valueAt(counts, Math.ceil(total * part)));
-    return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+    const count = counts.reduce((sum, each) => sum + each, 0);
+    if (count === 0) return undefined;
+    const at = (part: number) => toMs(valueAt(counts, Math.ceil(count * part)));
+    return { count, percentiles: { p50: at(0.5), p95: at(0.95), p99: at(0.99) } };
   }
 
   #sum(nowNs: number): Float64Array {

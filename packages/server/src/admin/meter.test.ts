@@ -64,8 +64,14 @@ test('latencies are of work that was not refused: ingestion, queries, and neithe
   for (const { ingest, query } of [meter.ofTenant('acme'), meter.ofProcess()]) {
     assert.deepEqual([ingest.count, ingest.sumSeconds], [2, 0.006]);
     assert.deepEqual([query.count, query.sumSeconds], [1, 0.008]);
-    assert.ok(ingest.lately!.p50 >= 1.6 && ingest.lately!.p50 <= 2.5, String(ingest.lately!.p50));
-    assert.ok(ingest.lately!.p99 >= 3.2 && ingest.lately!.p99 <= 5, String(ingest.lately!.p99));
+    assert.ok(
+      ingest.lately!.percentiles.p50 >= 1.6 && ingest.lately!.percentiles.p50 <= 2.5,
+      String(ingest.lately!.percentiles.p50),
+    );
+    assert.ok(
+      ingest.lately!.percentiles.p99 >= 3.2 && ingest.lately!.percentiles.p99 <= 5,
+      String(ingest.lately!.percentiles.p99),
+    );
   }
   const { ingest, query, other } = meter.requestDurations;
   assert.deepEqual([ingest.count, query.count, other.count], [2, 1, 1]);

@@ -1,22 +1,24 @@
 // Counts what the service does: requests, events, and how long they take. Of the whole process, and of each tenant by
 // itself, because a tenant is shown its own figures and no others. Nothing is kept of a single request. Of a tenant two
-// things are held: counts since the start (0.5 KB), and latencies of the last minutes (1.4 KB each for ingestion and for
+// things are held: counts since the start (0.8 KB), and latencies of the last minutes (1.4 KB each for ingestion and for
 // queries), which are dropped once there is nothing left in them. 20,000 tenants are held at least, 40,000 at most: past
 // that, those that were idle longest begin at zero again, as all do after a restart.
 
-import {
-  type Operation,
-  type OperationName,
-  OPERATIONS,
-  type Percentiles,
-  type TenantId,
-} from '@tallystick/contract';
+import { type Operation, type OperationName, OPERATIONS, type TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import { AgingMap } from './aging-map.ts';
 import { DurationHistogram } from './duration-histogram.ts';
 import { LatencyWindow, WINDOW_NS } from './latency-window.ts';
+import { OutcomeWindow } from './outcome-window.ts';
 import { DELIVERY_OUTCOMES, type DeliveryOutcome } from './work-figures.ts';
-import type { Latencies, RequestCount, StatusKind, Work, WorkFigures } from './work-figures.ts';
+import type {
+  LatelyMeasured,
+  Latencies,
+  RequestCount,
+  StatusKind,
+  Work,
+  WorkFigures,
+} from './work-figures.ts';
 
 export interface Meter {
   /**
@@ -65,6 +67,8 @@ class Counts {
   readonly requests = new Map<number, number>();
   events = 0;
   readonly deliveries = new Map<DeliveryOutcome, number>();
+  /** Over the last hour. */
+  readonly outcomes = new OutcomeWindow();
   readonly ingest = { count: 0, sumNs: 0 };
   readonly query = { count: 0, sumNs: 0 };
 }
@@ -78,8 +82,8 @@ class Windows {
     return work === 'ingest' ? (this.#ingest ??= new LatencyWindow()) : (this.#query ??= new LatencyWindow());
   }
 
-  percentiles(work: 'ingest' | 'query', nowNs: number): Percentiles | undefined {
-    return (work === 'ingest' ? this.#ingest : this.#query)?.percentiles(nowNs);
+  measured(work: 'ingest' | 'query', nowNs: number): LatelyMeasured | undefined {
+    return (work === 'ingest' ? this.#ingest : this.#query)?.measured(nowNs);
   }
 }
 
@@ -108,7 +112,7 @@ class CountingMeter implements Meter {
   }
 
   answered(
-    { name }: Operation<OperationName>,
+    { name, permission }: Operation<OperationName>,
     tenant: TenantId | undefined,
     status: StatusKind,
     beganNs: number,
@@ -120,10 +124,16 @@ class CountingMeter implements Meter {
     // A refused request says nothing about how long the work takes.
     const isWork = status !== '4xx';
     if (isWork) this.requestDurations[work].note(spanNs);
+    const isFailed = status === '5xx';
+    // Probes need no permission, and come however few requests there are.
+    const isJudged = permission !== null;
     count(this.#counts, cell, isWork ? work : 'other', spanNs);
+    if (isJudged) this.#counts.outcomes.note(isFailed, nowNs);
     if (isWork && work !== 'other') this.#windows.of(work).note(spanNs, nowNs);
     if (tenant === undefined) return;
-    count(this.#countsOf.use(tenant, newCounts, nowNs), cell, isWork ? work : 'other', spanNs);
+    const counts = this.#countsOf.use(tenant, newCounts, nowNs);
+    count(counts, cell, isWork ? work : 'other', spanNs);
+    if (isJudged) counts.outcomes.note(isFailed, nowNs);
     if (isWork && work !== 'other')
       this.#windowsOf.use(tenant, newWindows, nowNs).of(work).note(spanNs, nowNs);
   }
@@ -164,7 +174,7 @@ function count({ requests, ingest, query }: Counts, cell: number, work: Work, sp
 
 function figuresOf(counts: Counts, windows: Windows, nowNs: number): WorkFigures {
   const latencies = (work: 'ingest' | 'query'): Latencies => ({
-    lately: windows.percentiles(work, nowNs),
+    lately: windows.measured(work, nowNs),
     count: counts[work].count,
     sumSeconds: counts[work].sumNs / 1e9,
   });
@@ -175,6 +185,7 @@ function figuresOf(counts: Counts, windows: Windows, nowNs: number): WorkFigures
       outcome,
       count: counts.deliveries.get(outcome) ?? 0,
     })),
+    availability: counts.outcomes.read(nowNs),
     ingest: latencies('ingest'),
     query: latencies('query'),
   };

@@ -63,6 +63,7 @@ function build() {
     usage: { read: () => Promise.resolve([]) },
     spans: () => ({ Exported: 7, Failed: 0, Dropped: 2 }),
     watches: {
+      levels: { measureLag() {}, ofProcess: () => [], ofTenant: () => [] },
       figures: () => ({
         followers: { index: { lagMs: 1500, pendingEvents: 12 } },
         spaces: [

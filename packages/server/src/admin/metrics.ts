@@ -27,8 +27,8 @@ const NOTHING_LATELY = { p50: 0, p95: 0, p99: 0 };
 
 export function indicatorsOf({ work, projections, deadLetters }: Figures): ServiceIndicators {
   return {
-    ingestLatencyMs: work.ingest.lately ?? NOTHING_LATELY,
-    queryLatencyMs: work.query.lately ?? NOTHING_LATELY,
+    ingestLatencyMs: work.ingest.lately?.percentiles ?? NOTHING_LATELY,
+    queryLatencyMs: work.query.lately?.percentiles ?? NOTHING_LATELY,
     projectionLagMs: Math.max(0, ...projections.map(({ lagMs }) => lagMs)),
     deadLetters,
     eventsAccepted: work.eventsAccepted,
@@ -116,7 +116,11 @@ function summary(name: string, help: string, { lately, count, sumSeconds }: Late
   const quantiles =
     lately === undefined
       ? []
-      : [[0.5, lately.p50] as const, [0.95, lately.p95] as const, [0.99, lately.p99] as const];
+      : [
+          [0.5, lately.percentiles.p50] as const,
+          [0.95, lately.percentiles.p95] as const,
+          [0.99, lately.percentiles.p99] as const,
+        ];
   return {
     name,
     type: 'Summary',

@@ -6,6 +6,8 @@ import type { Scrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Sequencer } from '../streams/append/sequencer.ts';
 import type { SpanCounts } from '../telemetry/tracing.ts';
 import type { Witnessing } from '../streams/witness/witnessing.ts';
+import { levelMetrics } from './level-metrics.ts';
+import type { Levels } from './levels.ts';
 import type { Meter } from './meter.ts';
 import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';
 import { type WatchFigures, watchMetrics } from './watch-metrics.ts';
@@ -20,7 +22,7 @@ export interface ProcessParts {
   readonly scrubber: Pick<Scrubber, 'figures'>;
   /** Undefined: nothing is traced. */
   readonly spans: (() => SpanCounts) | undefined;
-  readonly watches: { readonly figures: () => WatchFigures };
+  readonly watches: { readonly figures: () => WatchFigures; readonly levels: Pick<Levels, 'ofProcess'> };
   readonly build: { readonly version: string; readonly commit: string | undefined };
   readonly startedAtMs: number;
 }
@@ -35,6 +37,7 @@ export function processMetrics(figures: Figures, parts: ProcessParts, usage: rea
     ...logMetrics(parts),
     spanMetric(parts),
     ...watchMetrics(parts.watches.figures()),
+    ...levelMetrics(parts.watches.levels.ofProcess()),
   ];
 }
 

@@ -19,6 +19,7 @@ import { type Clock, instant } from '../runtime/clock.ts';
 import { formatDuration } from '../runtime/time-span.ts';
 import type { DeadLetterCounts } from './dead-letters.ts';
 import type { Health } from './health.ts';
+import type { Levels } from './levels.ts';
 import type { Meter } from './meter.ts';
 import { type DeliveryFigures, type Figures, indicatorsOf } from './metrics.ts';
 import { processMetrics, type ProcessParts } from './process-metrics.ts';
@@ -37,11 +38,14 @@ export interface DeliveryCounts {
   readonly ofAll: () => Promise<DeliveryFigures>;
 }
 
-export interface StatusParts extends Omit<ProcessParts, 'startedAtMs' | 'checkpointer'>, TenantLogParts {
+export interface StatusParts
+  extends Omit<ProcessParts, 'startedAtMs' | 'checkpointer' | 'watches'>,
+    TenantLogParts {
   readonly clock: Clock;
   readonly health: Pick<Health, 'report'>;
   readonly meter: Meter;
   readonly checkpointer: ProcessParts['checkpointer'] & TenantLogParts['checkpointer'];
+  readonly watches: ProcessParts['watches'] & { readonly levels: Levels };
   readonly projections: Projections;
   readonly deadLetters: DeadLetterCounts;
   readonly deliveries: DeliveryCounts;
@@ -142,7 +146,8 @@ async function statusFor(
   parts: StatusParts,
   { startedAtMs, startedNs }: Started,
 ): Promise<ServiceStatus> {
-  const { clock, health, build, versionStates, membership } = parts;
+  const { clock, health, build, watches, versionStates, membership } = parts;
+  const { levels } = watches;
   const nodes = isPlatform(call) ? membership.nodes() : [];
   const [{ status, entries }, figures] = await Promise.all([health.report(), figuresFor(call, parts)]);
   return {
@@ -154,6 +159,7 @@ async function statusFor(
     components: entries,
     projections: figures.projections.map(projectionOf),
     metrics: indicatorsOf(figures),
+    serviceLevels: [...(isPlatform(call) ? levels.ofProcess() : levels.ofTenant(tenantOf(call)))],
     apiVersions: [versionOf('v1', versionStates.v1), versionOf('v2', versionStates.v2)],
     ...(nodes.length === 0 ? {} : { nodes: nodes.map(nodeOf) }),
   };

@@ -9,6 +9,8 @@ import {
   REST_STATUS_OF_ERROR,
 } from '@tallystick/contract';
 
+import type { Outcomes } from './outcome-window.ts';
+
 /** Ingest: events are sent. Query: events are read. Everything else is neither. */
 export type Work = 'ingest' | 'query' | 'other';
 
@@ -62,10 +64,16 @@ export interface RequestCount {
   readonly count: number;
 }
 
+/** How long things took over the last minutes, and how many they were. */
+export interface LatelyMeasured {
+  readonly count: number;
+  readonly percentiles: Percentiles;
+}
+
 /** Of requests that were not refused. */
 export interface Latencies {
   /** Over the last minutes; undefined when there were none. */
-  readonly lately: Percentiles | undefined;
+  readonly lately: LatelyMeasured | undefined;
   /** Since the start. */
   readonly count: number;
   readonly sumSeconds: number;
@@ -77,6 +85,8 @@ export interface WorkFigures {
   readonly eventsAccepted: number;
   /** Attempts to deliver to consumers, those of every outcome. */
   readonly deliveryAttempts: readonly { readonly outcome: DeliveryOutcome; readonly count: number }[];
+  /** Over the last hour. */
+  readonly availability: Outcomes;
   readonly ingest: Latencies;
   readonly query: Latencies;
 }

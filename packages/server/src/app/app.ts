@@ -125,7 +125,7 @@ export async function createApp(
       if (tls !== undefined) built.use(startCertificateLoop(tls, server, watches, surroundings));
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
-      built.use(watches.start());
+      built.use(watches.start(overrides.levelPaceMs));
       built.use(store.webhooks.startStatusWatch(() => health.report()));
       for (const each of [scrubber, indexScrubber]) each.start();
       built.use(openTelemetry?.exportMetrics(readMetrics));

@@ -53,6 +53,8 @@ export interface Overrides extends Partial<Pick<Surroundings, 'stopping' | 'hasT
   /** Stand under the HTTP listener beside those of the service. */
   readonly mounts?: (gateway: Gateway) => readonly Mount[];
   readonly drainTimes?: DrainTimes;
+  /** Between two measurements of the levels of service. */
+  readonly levelPaceMs?: number;
   readonly largeBodies?: Pick<LargeBodyParser, 'parse'> & AsyncDisposable;
   /** Looks up the names of consumers of webhooks. */
   readonly resolveConsumer?: Resolve;

@@ -5,6 +5,7 @@ import { withAltered } from '../access/altered-tenants.ts';
 import { watchCertificate } from '../admin/certificate-watch.ts';
 import { watchClock } from '../admin/clock-watch.ts';
 import type { Health } from '../admin/health.ts';
+import { createLevels, type Levels } from '../admin/levels.ts';
 import type { WatchFigures } from '../admin/watch-metrics.ts';
 import { watchSpace } from '../admin/space-watch.ts';
 import { viewsCheck } from '../admin/views-check.ts';
@@ -26,7 +27,8 @@ export interface Watches {
   readonly figures: () => WatchFigures;
   /** The listener has exchanged its certificate for this one. */
   readonly certificateShown: (pem: string) => void;
-  start(): AsyncDisposable;
+  readonly levels: Levels;
+  start(levelPaceMs?: number): AsyncDisposable;
 }
 
 export function watchesOn(
@@ -35,7 +37,7 @@ export function watchesOn(
   surroundings: Surroundings,
 ): Watches {
   const { storage, access, sweeper, purging, exporting, indexFollower, webhooks, workers } = store;
-  const { config, clock, telemetry } = surroundings;
+  const { config, clock, telemetry, meter } = surroundings;
   const spaces = spacesOf(surroundings);
   const ownClock = watchClock({
     clock,
@@ -52,6 +54,7 @@ export function watchesOn(
     telemetry,
   });
   const followers = followersOf(store, surroundings);
+  const levels = createLevels(meter, indexFollower, clock);
 
   const database = config.storage.url === undefined ? undefined : storage;
   const place = storageCheck(config.storage.dataDirectory, database);
@@ -88,7 +91,13 @@ export function watchesOn(
       certificateEndsAtMs: certificate?.endsAtMs(),
     }),
     certificateShown: (pem) => certificate?.shown(pem),
-    start: () => startWatches(all, surroundings),
+    levels,
+    start(levelPaceMs) {
+      const started = new AsyncDisposableStack();
+      started.use(startWatches(all, surroundings));
+      started.use(webhooks.startLevelWatch(levels, levelPaceMs));
+      return started;
+    },
   };
 }
 

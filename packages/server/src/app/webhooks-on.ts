@@ -1,6 +1,7 @@
 // Webhooks of a service: the follower that queues deliveries, the work that makes them, and what their operations need.
 
 import type { HealthReport, TenantId } from '@tallystick/contract';
+import type { Levels } from '../admin/levels.ts';
 import { outcomeOfDelivery } from '../admin/work-figures.ts';
 import type { Access } from '../access/access.ts';
 import { publishedOf } from '../events/events.ts';
@@ -30,6 +31,7 @@ import { probeWork } from '../webhooks/probe.ts';
 import { recoveryWork } from '../webhooks/recovery.ts';
 import { Sender } from '../webhooks/sender.ts';
 import { createSubscriptionSecrets, type SubscriptionSecrets } from '../webhooks/subscription-secrets.ts';
+import { startLevelWatch } from '../webhooks/level-watch.ts';
 import { startStatusWatch } from '../webhooks/status-watch.ts';
 import type { JobKind } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
@@ -46,6 +48,8 @@ export interface Webhooks {
   readonly tellOfExport: (record: ExportRecord) => Promise<void>;
   readonly forgetAnswers: (tenant: TenantId) => Promise<void>;
   readonly kinds: readonly KindOfWork[];
+  /** Measures the levels of service, and tells subscribers of misses. */
+  readonly startLevelWatch: (levels: Levels, paceMs?: number) => AsyncDisposable;
   /** Tells subscribers when the state of the service changes. */
   readonly startStatusWatch: (report: () => Promise<HealthReport>) => AsyncDisposable;
 }
@@ -122,6 +126,8 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
       gateWork(doing),
       recoveryWork(doing),
     ],
+    startLevelWatch: (levels, paceMs) =>
+      startLevelWatch({ ...common, records, levels, paceMs, wake: wakeDeliverer }),
     startStatusWatch: (report) => startStatusWatch({ ...common, records, report, wake: wakeDeliverer }),
   };
 }

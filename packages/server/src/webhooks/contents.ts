@@ -70,6 +70,7 @@ export class Contents {
   /** Undefined: there is nothing to tell. The log names the read by `requestId`. */
   async of(source: Source, subscription: SubscriptionRecord, requestId: string): Promise<Told | undefined> {
     if (source.of === 'System') return aboutNoEvent({ system: canonicalJson(source.change) });
+    if (source.of === 'Level') return aboutNoEvent({ threshold: canonicalJson(source.crossing) });
     if (source.of === 'Export') {
       const told = await this.#parts.exportTold(readerOf(subscription), source);
       return told && aboutNoEvent({ export: canonicalJson(told) });

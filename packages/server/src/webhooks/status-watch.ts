@@ -1,31 +1,17 @@
 // Tells subscribers when the state of the service, or of a part of it, changes. If several nodes see the same change in the same minute, it
 // is one delivery.
 
-import type { HealthReport, TenantId } from '@tallystick/contract';
-import type { RecordReader } from '../records/records.ts';
+import type { HealthReport } from '@tallystick/contract';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Telemetry } from '../telemetry.ts';
-import type { WorkStore } from '../work/jobs.ts';
-import { subscribedTypes } from './event-types.ts';
-import type { Circuits } from './circuits.ts';
-import type { KnownSubscriptions } from './known-subscriptions.ts';
-import { failedAmong } from './lane-circuits.ts';
-import { SUBSCRIPTION_KIND } from './subscription.ts';
-import { deliveryJob, type Source, taskOf } from './task.ts';
+import type { Source } from './task.ts';
+import { type TellParts, tellSubscribers, type ToldToAll } from './tell-subscribers.ts';
 
-export interface StatusWatchParts {
+export interface StatusWatchParts extends TellParts {
   readonly report: () => Promise<HealthReport>;
-  readonly records: Pick<RecordReader, 'all'>;
-  readonly subscriptions: KnownSubscriptions;
-  readonly circuits: Circuits;
-  readonly work: Pick<WorkStore, 'forTenant'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly nextId: () => string;
-  readonly wake: () => void;
-  readonly telemetry: Pick<Telemetry, 'error'>;
 }
 
 const PACE_MS = 5000;
@@ -47,7 +33,7 @@ export function startStatusWatch(parts: StatusWatchParts): Loop {
     async turn() {
       const states = statesIn(await parts.report());
       const changes = known === undefined ? [] : changesBetween(known, states, clock.now());
-      if (changes.length > 0) await tell(changes, parts);
+      if (changes.length > 0) await tellSubscribers(changes.map(toldOf), parts);
       known = states;
       return undefined;
     },
@@ -85,39 +71,6 @@ function changesBetween(before: States, now: States, nowMs: number): Change[] {
   });
 }
 
-async function tell(changes: readonly Change[], parts: StatusWatchParts): Promise<void> {
-  const { records, telemetry, wake } = parts;
-  const tenants = new Set((await records.all(SUBSCRIPTION_KIND)).map(({ owner }) => owner));
-  for (const tenant of tenants) {
-    try {
-      await tellTenant(tenant, changes, parts);
-    } catch (error) {
-      // If the subscriptions of one tenant cannot be read, go on with the others.
-      telemetry.error('subscribers of a tenant could not be told of the state of the service', error, {
-        tenant,
-      });
-    }
-  }
-  wake();
-}
-
-async function tellTenant(
-  tenant: TenantId,
-  changes: readonly Change[],
-  { subscriptions, circuits, work, nextId }: StatusWatchParts,
-): Promise<void> {
-  const asking = [...(await subscriptions.of(tenant)).values()].filter((each) =>
-    subscribedTypes(each).has('SystemStatusChanged'),
-  );
-  const failed = await failedAmong(circuits, tenant, asking);
-  const jobs = asking
-    .filter(({ subscriptionId }) => !failed.has(subscriptionId))
-    .flatMap((subscription) =>
-      changes.map((source) => {
-        const task = taskOf(tenant, subscription.subscriptionId, 'system.event', source);
-        // It is in no log, so it goes before what is.
-        return deliveryJob(tenant, subscription, task, { jobId: nextId(), index: 0 });
-      }),
-    );
-  if (jobs.length > 0) await work.forTenant(tenant).enqueueAll(jobs);
+function toldOf(source: Change): ToldToAll {
+  return { eventType: 'SystemStatusChanged', webhookType: 'system.event', source };
 }

@@ -6,6 +6,7 @@ import type {
   SubscriptionId,
   SystemChange,
   TenantId,
+  ThresholdCrossing,
   WebhookId,
   WebhookType,
 } from '@tallystick/contract';
@@ -21,7 +22,9 @@ export type Source =
   /** A version of its record. */
   | { readonly of: 'Export'; readonly exportId: ExportId; readonly version: number }
   /** Stored as it was when it happened. */
-  | { readonly of: 'System'; readonly id: string; readonly change: SystemChange };
+  | { readonly of: 'System'; readonly id: string; readonly change: SystemChange }
+  /** A level of service that is missed, as it was then. */
+  | { readonly of: 'Level'; readonly id: string; readonly crossing: ThresholdCrossing };
 
 export interface Task {
   readonly webhookId: WebhookId;
@@ -79,5 +82,7 @@ function nameOf(source: Source): string {
       return `export ${source.exportId} ${source.version}`;
     case 'System':
       return `system ${source.id}`;
+    case 'Level':
+      return `level ${source.id}`;
   }
 }

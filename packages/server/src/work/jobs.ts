@@ -4,7 +4,16 @@
 
 import type { Classification, OperationName, TenantId } from '@tallystick/contract';
 import type { RowsRequest } from '../paging.ts';
-import type { Lane, LaneClosing, LaneLimit, LaneNews, LaneOpening, LaneRef, Parking } from './lanes.ts';
+import type {
+  Lane,
+  LaneClosing,
+  LaneKind,
+  LaneLimit,
+  LaneNews,
+  LaneOpening,
+  LaneRef,
+  Parking,
+} from './lanes.ts';
 
 /** The kinds of jobs; each has one handler. */
 export type JobKind =
@@ -213,7 +222,7 @@ export interface TenantJobs {
   /** One beyond the exact totals of lists, if there are more. */
   jobCountOfLane(request: LaneRef & { readonly states?: readonly JobState[] | undefined }): Promise<number>;
   /** In the order in which they are named. */
-  lanes(kind: JobKind, lanes: readonly string[]): Promise<Lane[]>;
+  lanes(kind: LaneKind, lanes: readonly string[]): Promise<Lane[]>;
   /** Whether it was as the news expects. */
   changeLane(lane: LaneRef, news: LaneOpening | LaneClosing): Promise<boolean>;
   /** Removes a portion of the jobs of a lane that nobody holds, and the lane with the last one; true when there may be more. */

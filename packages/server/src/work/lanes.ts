@@ -5,8 +5,11 @@
 import type { TenantId } from '@tallystick/contract';
 import type { JobKind, NewJob } from './jobs.ts';
 
+/** No jobs are in lanes of `ServiceLevel`: whether one is closed, and its note, is a state that all nodes share. */
+export type LaneKind = JobKind | 'ServiceLevel';
+
 export interface LaneRef {
-  readonly kind: JobKind;
+  readonly kind: LaneKind;
   readonly lane: string;
 }
 

@@ -20,7 +20,7 @@ import type {
   TenantJobs,
   UsedJobKey,
 } from '../../work/jobs.ts';
-import type { Lane, LaneClosing, LaneOpening, LaneRef } from '../../work/lanes.ts';
+import type { Lane, LaneClosing, LaneKind, LaneOpening, LaneRef } from '../../work/lanes.ts';
 import type { RowsRequest } from '../../paging.ts';
 import { numberOf, textIn } from '../rows/columns.ts';
 import { compared, jobIn, jobKeyIn } from './job-row.ts';
@@ -266,7 +266,7 @@ export class JobTables<S> {
     return this.#lanes.jobCount(tenant, request);
   }
 
-  lanes(tenant: TenantId, kind: JobKind, lanes: readonly string[]): Promise<Lane[]> {
+  lanes(tenant: TenantId, kind: LaneKind, lanes: readonly string[]): Promise<Lane[]> {
     return this.#lanes.find(tenant, kind, lanes);
   }
 

@@ -3,7 +3,15 @@
 
 import type { TenantId } from '@tallystick/contract';
 import type { Backlog, ClaimRequest, Job, JobKind, JobState, NewJob, TenantJobs } from '../../work/jobs.ts';
-import type { Lane, LaneClosing, LaneNews, LaneOpening, LaneRef, Parking } from '../../work/lanes.ts';
+import type {
+  Lane,
+  LaneClosing,
+  LaneKind,
+  LaneNews,
+  LaneOpening,
+  LaneRef,
+  Parking,
+} from '../../work/lanes.ts';
 import { numberOf, numberOrNone, textIn, textOrNone } from '../rows/columns.ts';
 import { LAST_ID } from '../rows/last-id.ts';
 import { RECORDS_COUNTED_MAX } from '../rows/record-row.ts';
@@ -52,7 +60,7 @@ export class LaneTables<S> {
     return Math.min(numberOf(row, 'count'), RECORDS_COUNTED_MAX);
   }
 
-  async find(tenant: TenantId, kind: JobKind, lanes: readonly string[]): Promise<Lane[]> {
+  async find(tenant: TenantId, kind: LaneKind, lanes: readonly string[]): Promise<Lane[]> {
     const rows = await this.#read(tenant, this.#statements.lanes, [tenant, kind, JSON.stringify(lanes)]);
     const found = new Map(rows.map((row) => [textIn(row, 'lane'), laneIn(row)]));
     return lanes.map((lane) => found.get(lane) ?? NEW_LANE);
