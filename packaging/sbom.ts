@@ -1,7 +1,7 @@
 // npm run sbom: writes dist/sbom.cdx.json, the bill of materials of the published packages in CycloneDX.
 
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Bill, type Component, publishedBill } from './bill-of-materials.ts';
 
@@ -47,6 +47,14 @@ function swaggerUi(): Component {
   };
 }
 
+/** As others tell it who make the same bytes again (reproducible-builds.org), or as git does; outside of a working copy the lockfile. */
+function changedAt(): Date {
+  const { SOURCE_DATE_EPOCH: given } = process.env;
+  if (given !== undefined) return new Date(Number(given) * 1000);
+  const { status, stdout } = spawnSync('git', ['log', '-1', '--format=%cI'], { cwd: ROOT, encoding: 'utf8' });
+  return status === 0 ? new Date(stdout.trim()) : statSync(join(ROOT, 'package-lock.json')).mtime;
+}
+
 const whole = JSON.parse(
   run(
     'npm',
@@ -66,7 +74,7 @@ const bill = publishedBill(whole, {
   peers: new Set(Object.keys(manifestOf('packages/server').peerDependencies ?? {})),
   copied: { '@tallystick/server': swaggerUi() },
   licenses: OLD_FORM,
-  at: new Date(run('git', 'log', '-1', '--format=%cI').trim()),
+  at: changedAt(),
 });
 mkdirSync(join(ROOT, 'dist'), { recursive: true });
 writeFileSync(join(ROOT, FILE), `${JSON.stringify(bill, undefined, 2)}\n`);
