@@ -184,6 +184,33 @@ test('content stays where a version of a policy is missing: every one is kept, s
   assert.ok('why' in past.endOf({ ...late, expiresAtMs: START_MS }));
 });
 
+test('where no rule has a condition, no text is asked for; one that had one counts for as long as it may have decided', () => {
+  const past = new PastDecisions();
+  assert.equal(past.asksNothing(START_MS), true, 'the settings alone');
+  past.changed(POLICY, recordOf(retentionPolicy(1, 'P30D', 'P1M')), START_MS);
+  assert.equal(past.asksNothing(START_MS), true);
+  const sound = eventAt(START_MS + 1, [retentionPolicy(1, 'P30D', 'P1M')]);
+  const textless = { ...sound, texts: [Buffer.alloc(0), Buffer.alloc(0)] as const };
+  for (const isWhole of [true, false])
+    for (const expiresAtMs of [sound.expiresAtMs, sound.expiresAtMs! - 1, undefined])
+      assert.deepEqual(
+        past.endOf({ ...textless, isWhole, expiresAtMs }),
+        past.endOf({ ...sound, isWhole, expiresAtMs }),
+      );
+  assert.deepEqual(past.endOf(textless), { atMs: sound.expiresAtMs });
+
+  const asking = retentionPolicy(2, 'P1D');
+  const rules = asking.rules.map((rule) => ({ ...rule, conditions: { action: 'Delete.Invoice' } }));
+  past.changed(POLICY, recordOf({ ...asking, rules }), START_MS + DAY_MS);
+  assert.equal(past.asksNothing(START_MS + DAY_MS), false);
+  past.changed(POLICY, recordOf(retentionPolicy(3, 'P1D')), START_MS + 2 * DAY_MS);
+  assert.equal(past.asksNothing(-Infinity), false);
+  assert.equal(past.asksNothing(START_MS + 2 * DAY_MS + DECIDED_BEFORE_MS), false);
+  assert.equal(past.asksNothing(START_MS + 2 * DAY_MS + DECIDED_BEFORE_MS + 1), true);
+  past.changed(POLICY, undefined, START_MS + 3 * DAY_MS);
+  assert.equal(past.asksNothing(START_MS + 4 * DAY_MS), false, 'one that is not stored');
+});
+
 test('of more changes than are remembered it is not known which has decided', () => {
   const past = new PastDecisions();
   for (let version = 1; version <= 600; version++)

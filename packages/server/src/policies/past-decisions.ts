@@ -9,11 +9,11 @@ import { settingsIn, USUAL_SETTINGS } from '../access/tenants.ts';
 import { instant } from '../runtime/clock.ts';
 import { createExpiries, longestMs } from '../runtime/expiry.ts';
 import type { RecordKind, StoredRecord } from '../records/records.ts';
-import type { Condition } from './condition.ts';
+import { type Condition, conditionsOf } from './condition.ts';
 import { type DecidingSettings, type Decision, deciderOf, latestEnd, textOf } from './decide.ts';
 import { type MatchedRule, readDecidedBy } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
-import { POLICY_KIND, policyIn, type PolicyRecord } from './policy.ts';
+import { enabledRules, POLICY_KIND, policyIn, type PolicyRecord } from './policy.ts';
 
 /** An event of the log whose texts lead to what was hashed, with the columns that no hash covers. */
 export interface DecidedEvent {
@@ -93,6 +93,21 @@ export class PastDecisions {
       all.toSorted((a, b) => (a.policyId < b.policyId ? -1 : 1)),
       receivedAtMs,
       version!.body.length,
+    );
+  }
+
+  /**
+   * Whether no rule has a condition that may have decided about what was received then or later. Then an event is judged by its entry
+   * and its columns alone, and its texts may be left out.
+   */
+  asksNothing(sinceMs: number): boolean {
+    const asks = (policies: Policies) =>
+      (['Classification', 'Retention'] as const).some((type) =>
+        enabledRules(policies, type).some((rule) => conditionsOf(rule).length > 0),
+      );
+    return (
+      this.#settings.at(sinceMs).every((settings) => settings !== undefined) &&
+      this.#policies.at(sinceMs).every((policies) => policies !== undefined && !asks(policies))
     );
   }
 

@@ -16,6 +16,8 @@ import { until } from '../testing/until.ts';
 
 /** Long enough to be signed and copied from, on a busy machine, before it is purged. */
 const SHORT = { conditions: { action: 'Delete.Invoice' }, effect: { retentionPeriod: 'PT3S' } };
+/** No text decides, so none is read. */
+const SHORT_FOR_ALL = { ...SHORT, conditions: {} };
 const INVOICE = { action: 'Delete.Invoice' };
 const CONTRACT = { action: 'Sign.Contract' };
 const KEPT = 'content past its expiry is kept: it does not follow from what has decided about it';
@@ -48,6 +50,13 @@ const FORGERIES: Readonly<Record<string, Forgery>> = {
     await store.setContent(eventId, { expiresAtMs: Date.UTC(1977, 0, 1, 0, 0, 1) });
   },
 };
+
+const TRIED: readonly (readonly [what: string, forge: Forgery, rule?: typeof SHORT_FOR_ALL])[] = [
+  ...Object.entries(FORGERIES),
+  ...['its expiry is moved earlier', 'its entry says that it was received long ago'].map(
+    (what) => [`${what}, under a rule for all`, FORGERIES[what]!, SHORT_FOR_ALL] as const,
+  ),
+];
 
 interface ContentColumns {
   readonly text1: Uint8Array;
@@ -96,11 +105,11 @@ for (const [backend, open] of Object.entries(BACKENDS))
       app.lines.filter((line) => line['message'] === KEPT && line['tenant'] === tenant);
     const isGone = (eventId: string) => until(async () => !(await intruder.hasContent(eventId)));
 
-    for (const [number, [what, forge]] of Object.entries(FORGERIES).entries())
+    for (const [number, [what, forge, rule = SHORT]] of TRIED.entries())
       test(`an event stays although ${what}, and those around it go`, async () => {
         const name = `forged-${number}`;
         const tenant = policedTenant(app, name);
-        await tenant.put('Retention', [SHORT], 'Short');
+        await tenant.put('Retention', [rule], 'Short');
         const [before, forged, behind] = await tenant.send(INVOICE, CONTRACT, INVOICE);
         // What is altered before it is signed has the log refused.
         await signed(tenant, behind!);

@@ -1,6 +1,7 @@
 // Judges expired content before it is removed. Who can write to the database can move an expiry, or exchange what is stored about the
 // decision: so the texts of each event are held against the signed log, and the decision is made again from them and from the
-// settings and policies that were in force. What does not follow stays.
+// settings and policies that were in force. What does not follow stays. Where no rule had a condition, no text has decided anything,
+// and none is read.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Signing } from '../keys/signing.ts';
@@ -47,10 +48,15 @@ export async function judgeExpired(
   const verdicts = new Verdicts(untilMs);
   const history = histories.of(tenant);
   await history.readTo(runs.at(-1)?.endIndex ?? 0, pause);
+  let sinceMs = -Infinity;
   for (let left = runs; left.length > 0; ) {
     const spans = left.slice(0, RUNS_AT_ONCE).map(({ firstIndex, endIndex }) => ({ firstIndex, endIndex }));
-    const portion = await trees.forTenant(tenant).provenContents({ spans, publicKeys: signing.publicKeys() });
+    const whole = { firstIndex: spans[0]!.firstIndex, endIndex: spans.at(-1)!.endIndex };
+    const isWithoutTexts = await history.asksNothing(whole, sinceMs);
+    const request = { spans, publicKeys: signing.publicKeys(), isWithoutTexts };
+    const portion = await trees.forTenant(tenant).provenContents(request);
     await judgePortion(portion, left, history, verdicts, pause);
+    sinceMs = portion.contents.at(-1)?.receivedAtMs ?? sinceMs;
     left = from(portion.nextIndex, left);
   }
   return verdicts.judged();

@@ -48,7 +48,13 @@ const BELIEVING = {
     }),
   },
   signing: { publicKeys: () => [] },
-  histories: { of: () => ({ readTo: async () => {}, at: () => ({ endOf: () => ({ atMs: 0 }) }) }) },
+  histories: {
+    of: () => ({
+      readTo: async () => {},
+      asksNothing: async () => true,
+      at: () => ({ endOf: () => ({ atMs: 0 }) }),
+    }),
+  },
 };
 
 const stores = checkpointedStores();

@@ -7,6 +7,7 @@ import { PastDecisions } from '../policies/past-decisions.ts';
 import { commitmentOfRecord } from '../records/record-macs.ts';
 import type { RecordKind, RecordReader, StoredRecord } from '../records/records.ts';
 import type { RecordNotice, UnprovenEntry } from '../streams/removal/proven.ts';
+import type { IndexSpan } from '../streams/removal/removal.ts';
 import type { TreesWith } from '../streams/tree.ts';
 
 export interface HistoryParts {
@@ -79,6 +80,13 @@ export class RecordHistory {
     if (last !== undefined && last.index >= index) [this.#past, this.#known] = [new PastDecisions(), 0];
     const next = this.#changes[this.#known];
     return next !== undefined && next.index < index ? this.#advanced(index) : this.#past;
+  }
+
+  /** Whether nothing that may have decided about the events of this span, which `readTo` has reached, has asked about their texts. None was received before `sinceMs`. */
+  async asksNothing({ firstIndex, endIndex }: IndexSpan, sinceMs: number): Promise<boolean> {
+    const past = await this.at(firstIndex);
+    const next = this.#changes[this.#known];
+    return past.asksNothing(sinceMs) && (next === undefined || next.index >= endIndex);
   }
 
   #add(notice: RecordNotice): void {

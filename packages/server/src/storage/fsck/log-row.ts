@@ -12,6 +12,12 @@ export interface LogRow {
   readonly content: RowContent | undefined;
 }
 
+/** Without texts, and without what is held against them. */
+export interface RowOutline extends Pick<LogRow, 'sequenceIndex' | 'classification' | 'entry'> {
+  /** Undefined once it is removed. */
+  readonly content: { readonly isWhole: boolean; readonly expiresAtMs: number | undefined } | undefined;
+}
+
 export interface RowContent {
   readonly text1: Uint8Array;
   readonly text2: Uint8Array;

@@ -23,7 +23,7 @@ import type { LogIdentity } from '../rows/log-identity.ts';
 import type { StoredTrees } from '../tree/stored-trees.ts';
 import { ALL_CHECKS } from './checks.ts';
 import { EntryWalk, type SoundEntry, soundNotice, WalkResources } from './entries.ts';
-import type { LogRow } from './log-row.ts';
+import type { LogRow, RowOutline } from './log-row.ts';
 import type { TrustedKey } from './notes.ts';
 import { leadsToHead, type SignedHead, signedHead } from './signed-head.ts';
 import { fault } from './store-fault.ts';
@@ -36,6 +36,8 @@ export interface RangeStore<Log extends LogIdentity<unknown>> extends StoredTree
   nextBegin(log: Log): Awaitable<number | undefined>;
   /** The rows from `first` to `last` (inclusive); the backend may return only the first of them. */
   rows(log: Log, first: number, last: number): Awaitable<readonly LogRow[]>;
+  /** Those rows without their texts; the same limit. */
+  outlines(log: Log, first: number, last: number): Awaitable<readonly RowOutline[]>;
   /** The entries from `first` to `end` (exclusive), without their contents. */
   entries(log: Log, first: number, end: number): Awaitable<readonly { readonly entry: Uint8Array }[]>;
   streamsAround(streamId: string): Awaitable<StreamsAround>;

@@ -10,6 +10,7 @@ export interface ProvenContent {
   readonly index: number;
   readonly receivedAtMs: number;
   readonly classification: Classification;
+  /** Empty where they were not asked for. */
   readonly texts: readonly [Uint8Array, Uint8Array];
   /** Nothing of its texts is deleted. */
   readonly isWhole: boolean;
@@ -29,6 +30,8 @@ export interface ContentsRequest {
   readonly spans: readonly IndexSpan[];
   /** One of these keys must have signed the checkpoint. */
   readonly publicKeys: readonly Uint8Array[];
+  /** No text is read, nor held against its entry: what the entry says is enough for the caller. */
+  readonly isWithoutTexts?: boolean;
 }
 
 export interface ContentsPortion {

@@ -1,7 +1,7 @@
 // Entries with their contents as they are stored, read in lots by index.
 
 import type { TenantId } from '@tallystick/contract';
-import type { LogRow, RowContent } from '../../fsck/log-row.ts';
+import type { LogRow, RowContent, RowOutline } from '../../fsck/log-row.ts';
 import { blobOf, blobOrNone, numberOf, numberOrNone } from '../../rows/columns.ts';
 import { type Row, statement, type Value } from '../connection/database.ts';
 import { SEALED_COLUMNS, SealedRows, sealedFaultIn } from '../../sealing/sealed-rows.ts';
@@ -31,6 +31,12 @@ const LOT = statement(
    WHERE coalesce(bytes_before, 0) < ${LOT_BYTES_MAX} ORDER BY leaf_index`,
 );
 
+const OUTLINES = statement(
+  `SELECT entries.leaf_index, classification, entry, contents.leaf_index AS content_id, closed IS NULL AS is_whole, expires_at_ms
+   FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index <= $3
+     ORDER BY leaf_index LIMIT ${LOT_ROWS}) AS entries ${WITH_CONTENTS} ORDER BY entries.leaf_index`,
+);
+
 /** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
 export async function lotOf(
   statements: Statements,
@@ -41,6 +47,25 @@ export async function lotOf(
 ): Promise<LogRow[]> {
   const rows = await statements.query(LOT, [tenant, first, last]);
   return rows.map((row) => rowIn(sealed.open(row)));
+}
+
+/** The same rows without their texts. */
+export async function outlinesOf(
+  statements: Statements,
+  tenant: TenantId,
+  first: Value,
+  last: Value,
+): Promise<RowOutline[]> {
+  const rows = await statements.query(OUTLINES, [tenant, first, last]);
+  return rows.map((row) => ({
+    sequenceIndex: numberOf(row, 'leaf_index'),
+    classification: numberOf(row, 'classification'),
+    entry: blobOf(row, 'entry'),
+    content:
+      row['content_id'] === null
+        ? undefined
+        : { isWhole: row['is_whole'] === true, expiresAtMs: numberOrNone(row, 'expires_at_ms') },
+  }));
 }
 
 /** Reads ahead within one log: the next lot is fetched while the current one is checked. */

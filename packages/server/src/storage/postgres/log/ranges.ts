@@ -10,7 +10,7 @@ import type { SealedRows } from '../../sealing/sealed-rows.ts';
 import type { Statements } from '../connection/by-tenant.ts';
 import { type Database, statement } from '../connection/database.ts';
 import { faultOf } from '../fsck/damage.ts';
-import { lotOf } from '../fsck/rows.ts';
+import { lotOf, outlinesOf } from '../fsck/rows.ts';
 import { OF_SPAN } from './deletions.ts';
 import { ENTRIES_WITH_CONTENTS } from './log-columns.ts';
 import { readerOf, singleStatements, storedTrees, TreeTables } from '../tree/tree-tables.ts';
@@ -41,6 +41,7 @@ export function rangeStore(
     ...storedTrees(tables, statements, tenant),
     nextBegin: (log) => tables.nextBegin(statements, log),
     rows: (_, first, last) => lotOf(statements, tenant, first, last, sealed),
+    outlines: (_, first, last) => outlinesOf(statements, tenant, first, last),
     entries: (log, first, end) => tables.entries(statements, log, first - log.firstIndex, end - first),
     async firstContent(_, first, end) {
       const [row] = await statements.query(FIRST_CONTENT, [tenant, first, end]);

@@ -44,6 +44,7 @@ export function rangeStores(
     ...storedTrees(tables, tenant),
     nextBegin: (log) => tree.epochs(log.tenant).find(({ epoch }) => epoch > log.epoch)?.firstIndex,
     rows: (log, first, last) => rows.lot(log.tenant, first, last),
+    outlines: (log, first, last) => rows.outlines(log.tenant, first, last),
     entries: (log, first, end) => tables.entries(log, first - log.firstIndex, end - first),
     firstContent: (log, first, end) => {
       const found = firstContent.get(log.tenant, first, end);

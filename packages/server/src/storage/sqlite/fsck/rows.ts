@@ -5,7 +5,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { ENTRY_BYTES, HASH_BYTES } from '@tallystick/evidence';
 import { SEEDS_BYTES } from '../../pool/commitments.ts';
-import type { LogRow, RowContent } from '../../fsck/log-row.ts';
+import type { LogRow, RowContent, RowOutline } from '../../fsck/log-row.ts';
 import { fault } from '../../fsck/store-fault.ts';
 import { SEALED_COLUMNS, SealedRows, sealedFaultIn } from '../../sealing/sealed-rows.ts';
 
@@ -47,6 +47,7 @@ export class LogRows {
   readonly #outlines: StatementSync;
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
+  readonly #withoutTexts: StatementSync;
 
   readonly #sealed: SealedRows;
 
@@ -67,13 +68,32 @@ export class LogRows {
          ${DECIDED}, ${SEALED_COLUMNS.SQLite}`,
       ),
     );
-    for (const statement of [this.#outlines, this.#joined]) statement.setReturnArrays(true);
+    this.#withoutTexts = db.prepare(
+      lot(`leaf_index, classification, entry, contents.id, closed IS NULL, ${DECIDED}`),
+    );
+    for (const statement of [this.#outlines, this.#joined, this.#withoutTexts])
+      statement.setReturnArrays(true);
   }
 
   /** The rows of the tenant between two indexes of its sequence (inclusive): the first of them, one lot at most. */
   lot(tenant: number, first: SQLInputValue, last: SQLInputValue): LogRow[] {
     const usual = this.#usualRows(tenant, first, last);
     return usual ?? this.#lot.all(tenant, first, last).map((row) => rowIn(this.#sealed.open(row)));
+  }
+
+  /** The same rows without their texts. */
+  outlines(tenant: number, first: SQLInputValue, last: SQLInputValue): RowOutline[] {
+    return valuesOf(this.#withoutTexts, tenant, first, last).map(
+      ([index, classification, entry, contentId, isWhole, expiresAtMs]) => ({
+        sequenceIndex: integerIn(index),
+        classification: integerIn(classification),
+        entry: bytesIn(entry),
+        content:
+          contentId === null
+            ? undefined
+            : { isWhole: isWhole === 1, expiresAtMs: integerOrNone(expiresAtMs) },
+      }),
+    );
   }
 
   /** Undefined if they must be read column by column. */
