@@ -139,6 +139,22 @@ test('in an empty folder the service starts, takes an event, and its data verifi
   assert.equal(service.exitCode, 0);
 });
 
+test('where a receiver of traces is named, the start says which optional package is missing', {
+  skip,
+}, () => {
+  const { status, stderr } = spawnSync(join(installed, 'node_modules/.bin/tallystick'), ['serve'], {
+    cwd: installed,
+    env: { ...env, Server__Port: '0', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' },
+    encoding: 'utf8',
+    timeout: 600_000,
+  });
+  assert.equal(status, 1, stderr);
+  assert.match(
+    stderr,
+    /^tallystick: OTEL_ variables ask .* the package @opentelemetry\/[\w-]+ is not installed/,
+  );
+});
+
 test('the bill of materials lists all that npm has installed', { skip }, () => {
   run('npm', ['run', '--silent', 'sbom'], ROOT);
   const { components, metadata } = JSON.parse(readText('dist/sbom.cdx.json')) as {

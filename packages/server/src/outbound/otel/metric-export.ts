@@ -10,7 +10,7 @@ import {
   type PushMetricExporter,
 } from '@opentelemetry/sdk-metrics';
 import type { Metric } from '@tallystick/contract';
-import type { Clock } from '../../runtime/clock.ts';
+import { type Clock, wait } from '../../runtime/clock.ts';
 import { metricData } from './metric-data.ts';
 import { type TellingParts, ToldFailures } from './told-failures.ts';
 
@@ -30,14 +30,16 @@ export interface MetricExportParts extends TellingParts {
 export interface MetricExport {
   /** Begins to send what is read. */
   start(read: () => Promise<readonly Metric[]>): void;
-  /** Reads for the last time and resolves when that is done; nothing is read afterwards. */
+  /** Reads for the last time and resolves when that is done, or takes too long; no reading begins afterwards. */
   stopReading(): Promise<void>;
   /** Resolves when the last metrics are sent, or cannot be. */
   ended(): Promise<void>;
 }
 
+const LAST_READING_MS_MAX = 1000;
+
 export async function createMetricExport(parts: MetricExportParts): Promise<MetricExport> {
-  const { options, resource } = parts;
+  const { options, resource, clock } = parts;
   const exporter = await exporterOf(parts);
   let provider: MeterProvider | undefined;
   let reading: Promise<unknown> = Promise.resolve();
@@ -58,7 +60,8 @@ export async function createMetricExport(parts: MetricExportParts): Promise<Metr
       sending = provider?.shutdown().catch(() => {}) ?? sending;
       // The SDK asks in a turn of its own.
       await new Promise((resolve) => setImmediate(resolve));
-      await reading;
+      // A database that does not answer must not hold up the stop.
+      await Promise.race([reading, wait(clock, LAST_READING_MS_MAX)]);
     },
     ended: () => sending,
   };
