@@ -7,6 +7,7 @@ import { backupCommand } from './commands/backup.ts';
 import { bundleCommand } from './commands/bundle.ts';
 import { configCommand } from './commands/config.ts';
 import { copyCommand } from './commands/copy.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { confirmCommand, eraseCommand } from './commands/erase.ts';
 import { holdsCommand } from './commands/holds.ts';
 import { redactCommand } from './commands/redact.ts';
@@ -48,6 +49,7 @@ export function makeProgram(): Command {
     bundleCommand(),
     witnessCommand(),
     configCommand(),
+    doctorCommand(),
     backupCommand(),
     migrateCommand(),
     copyCommand(),

@@ -19,6 +19,7 @@ export { linkPage } from './app/link-page.ts';
 export { EXIT, loadSettings, type RunOptions, runServer } from './main.ts';
 export { createKey, listKeys, makeToken, revokeKey, rotateKey } from './operate.ts';
 export { backUp } from './operate/back-up.ts';
+export { type Diagnosis, examine } from './operate/doctor.ts';
 export { type CopiedStore, type CopyProgress, copyStore } from './operate/copy-store.ts';
 export { migrate, type Migrated } from './operate/migrate.ts';
 export { openRecovery, type Recovery } from './operate/recover.ts';

@@ -1,0 +1,93 @@
+// What the examination says of a database, and of how long an fsync takes.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Pool } from 'pg';
+import { loadConfig } from '../config/config.ts';
+import { createAuthority } from '../testing/certificates.ts';
+import { createMigrated } from '../testing/migrated-database.ts';
+import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { judgeSync } from './doctor/sync.ts';
+import { examine } from './doctor.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tallystick-doctor-'));
+let server: PostgresServer;
+before(async () => {
+  server = await startPostgres();
+});
+after(async () => {
+  await server?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true });
+});
+
+/** By part. */
+async function found(variables: Record<string, string>): Promise<Record<string, string[]>> {
+  const dataDirectory = join(folder, 'data');
+  mkdirSync(join(dataDirectory, 'signing-keys'), { recursive: true, mode: 0o700 });
+  const { config, settings } = loadConfig({
+    variables: { Storage__DataDirectory: dataDirectory, Environment: 'Test', ...variables },
+    workingDirectory: folder,
+  });
+  const { examined } = await examine(config, settings);
+  return Object.fromEntries(examined.map(({ part, problems }) => [part, problems.map(({ what }) => what)]));
+}
+
+test('a database is sound, may lose what it acknowledges, is of another version, or is not there', async () => {
+  const url = await createMigrated(server);
+  assert.deepEqual((await found({ Storage__Url: url })).database, []);
+  assert.deepEqual((await found({ Storage__Url: url })).clock, []);
+  await using pool = Object.assign(new Pool({ connectionString: url, max: 1 }), {
+    [Symbol.asyncDispose]: () => pool.end(),
+  });
+  const name = new URL(url).pathname.slice(1);
+  await pool.query(`ALTER DATABASE "${name}" SET synchronous_commit = off`);
+  const lossy = await found({ Storage__Url: url });
+  assert.match(
+    lossy.database!.join(),
+    /^the database has synchronous_commit off: what it acknowledges may be lost/,
+  );
+  await pool.query(`ALTER DATABASE "${name}" RESET synchronous_commit`);
+  const empty = await found({ Storage__Url: await server.createDatabase() });
+  assert.equal(empty.database!.length, 1);
+  const away = new URL(url);
+  away.port = '1';
+  const unreached = await found({ Storage__Url: away.href });
+  assert.match(unreached.database!.join(), /^cannot connect to the database of Storage__Url: /);
+  assert.ok(!unreached.database!.join().includes(away.password || 'no password'));
+  assert.match(unreached.clock!.join(), /^the examination of clock has failed: /);
+});
+
+test('a certificate that ends soon, or is none, is found', async () => {
+  const notAfter = new Date(Date.now() + 5 * 86_400_000);
+  const { certificate, key } = createAuthority().issue({ hosts: ['localhost'], notAfter });
+  const files = { certificate: join(folder, 'certificate.pem'), key: join(folder, 'key.pem') };
+  writeFileSync(files.certificate, certificate);
+  writeFileSync(files.key, key, { mode: 0o600 });
+  const url = await createMigrated(server);
+  const settings = { Storage__Url: url, Server__Tls__Certificate: files.certificate };
+  const ending = await found({ ...settings, Server__Tls__Key: files.key });
+  assert.match(
+    ending.certificate!.join(),
+    /^the certificate in Server__Tls__Certificate ends at .*; at least 14 days/,
+  );
+  const none = await found({ ...settings, Server__Tls__Key: files.certificate });
+  assert.match(none.certificate!.join(), / are no certificate and its key$/);
+});
+
+test('an fsync that returns before a medium can is found, and so is a disk in memory', () => {
+  const EXT4 = 0xef53;
+  const TMPFS = 0x01021994;
+  const table: [medianUs: number, fileSystem: number, expected: RegExp][] = [
+    [4000, EXT4, /^$/],
+    [45, EXT4, /^$/],
+    [3.2, EXT4, /returns after 3 µs, earlier than a medium can store anything/],
+    [3.2, TMPFS, /^the data directory is in memory \(tmpfs\): the log is gone with the power$/],
+  ];
+  for (const [medianUs, fileSystem, expected] of table) {
+    const { problems } = judgeSync(medianUs, fileSystem, 'the log');
+    assert.match(problems.map(({ what }) => what).join(), expected, `${medianUs} ${fileSystem}`);
+  }
+});
