@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { PolicyImpact, PolicyValidation } from '@tallystick/contract';
 import { WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { policedTenant, type PolicedTenant } from '../testing/policed-tenant.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
@@ -101,4 +102,23 @@ test('a tenant that does not exist has no events to try a policy on', async () =
     matchedEvents: 0,
     sampleEventIds: [],
   });
+});
+
+test('a trial that takes too long ends with the newest events that it has looked at', async () => {
+  let slowNs = 0;
+  let aheadNs = 0;
+  const clock = { ...systemClock, monotonicNs: () => systemClock.monotonicNs() + (aheadNs += slowNs) };
+  await using slow = await startTestApp(WITH_PLATFORM_KEY, { clock });
+  const tenant = policedTenant(slow, 'slow');
+  const ids = await tenant.send(...Array.from({ length: 100 }, (_, n) => ({ timestamp: instant(n) })));
+  await until(async () => (await impactOf(tenant)).sampledEvents === 100);
+  slowNs = 3e7;
+  const { sampledEvents, matchedEvents, sampleEventIds } = await impactOf(tenant);
+  slowNs = 0;
+  assert.ok(sampledEvents > 3 && sampledEvents < 100, `${sampledEvents} events`);
+  assert.equal(matchedEvents, sampledEvents);
+  assert.deepEqual(
+    sampleEventIds,
+    [99, 98, 97].map((n) => ids[n]),
+  );
 });

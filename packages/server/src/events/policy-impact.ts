@@ -28,6 +28,8 @@ const SAMPLED_MAX = 1000;
 /** Of a time range. */
 const SAMPLED_IN_RANGE_MAX = 10_000;
 const PORTION = 500;
+/** Then the sample is what was looked at until then: rules can be so many that each event takes milliseconds. */
+const SAMPLING_MS_MAX = 10_000;
 const SHOWN_IDS = 3;
 
 /** Of a secret event each read is recorded, and what is withheld is not looked at. */
@@ -47,6 +49,8 @@ export function createPolicyImpact(parts: PolicyImpactParts): MeasureImpact {
     let [readEvents, sampledEvents, matchedEvents] = [0, 0, 0];
     const sampleEventIds: string[] = [];
     const pause = pausesBy(parts.clock);
+    const endNs = parts.clock.monotonicNs() + SAMPLING_MS_MAX * 1e6;
+    const isOver = () => parts.clock.monotonicNs() > endNs;
     for (let beyond: SortKey | undefined; call.tenantRecord !== undefined; ) {
       const found = await parts.index.forTenant(call.tenant!).find(
         {
@@ -63,6 +67,7 @@ export function createPolicyImpact(parts: PolicyImpactParts): MeasureImpact {
         call.deadline,
       );
       for (const { event, found: match } of await showFound(call, found.events, parts)) {
+        if (isOver()) break;
         if (!isSampled(event)) continue;
         sampledEvents++;
         const isMatched = matches(factsShown(event), hintOf(match));
@@ -75,7 +80,7 @@ export function createPolicyImpact(parts: PolicyImpactParts): MeasureImpact {
       readEvents += found.events.length;
       beyond = found.events.at(-1)?.place;
       const isMore = found.events.length === PORTION || found.isCut;
-      if (!isMore || beyond === undefined || readEvents >= max) break;
+      if (!isMore || beyond === undefined || readEvents >= max || isOver()) break;
     }
     return { sampledEvents, matchedEvents, sampleEventIds };
   };
