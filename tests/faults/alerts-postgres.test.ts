@@ -18,7 +18,7 @@ import { type Ask, Client, type Reply } from './client.ts';
 import { Nodes } from './running-nodes.ts';
 import { SIZE } from './size.ts';
 
-const KILLS = SIZE.isLong ? 60 : 2;
+const KILLS = SIZE.isLong ? 60 : 3;
 const NAMES = ['one', 'other'];
 /** Acknowledged between one kill and the next. */
 const EVENTS_BETWEEN = 40;

@@ -19,7 +19,7 @@ import { Client, event } from './client.ts';
 import { KEY, type Service, startService } from './running.ts';
 import { SIZE } from './size.ts';
 
-const KILLS = SIZE.isLong ? 150 : 2;
+const KILLS = SIZE.isLong ? 150 : 4;
 /** Acknowledged between one kill and the next. */
 const EVENTS_BETWEEN = 40;
 const CHANGES_BETWEEN = 4;

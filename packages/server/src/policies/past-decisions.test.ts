@@ -207,8 +207,12 @@ test('where no rule has a condition, no text is asked for; one that had one coun
   assert.equal(past.asksNothing(-Infinity), false);
   assert.equal(past.asksNothing(START_MS + 2 * DAY_MS + DECIDED_BEFORE_MS), false);
   assert.equal(past.asksNothing(START_MS + 2 * DAY_MS + DECIDED_BEFORE_MS + 1), true);
-  past.changed(POLICY, undefined, START_MS + 3 * DAY_MS);
-  assert.equal(past.asksNothing(START_MS + 4 * DAY_MS), false, 'one that is not stored');
+  for (const rules of [[{ ...asking.rules[0], conditions: 7 }], undefined]) {
+    past.changed(POLICY, recordOf({ ...asking, rules } as unknown as PolicyRecord), START_MS + 3 * DAY_MS);
+    assert.equal(past.asksNothing(START_MS + 4 * DAY_MS), false, 'one that cannot be read');
+  }
+  past.changed(POLICY, undefined, START_MS + 5 * DAY_MS);
+  assert.equal(past.asksNothing(START_MS + 6 * DAY_MS), false, 'one that is not stored');
 });
 
 test('of more changes than are remembered it is not known which has decided', () => {

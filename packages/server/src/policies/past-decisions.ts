@@ -101,10 +101,13 @@ export class PastDecisions {
    * and its columns alone, and its texts may be left out.
    */
   asksNothing(sinceMs: number): boolean {
+    // Of one that cannot be read it is not known what it asks.
     const asks = (policies: Policies) =>
-      (['Classification', 'Retention'] as const).some((type) =>
-        enabledRules(policies, type).some((rule) => conditionsOf(rule).length > 0),
-      );
+      readOrUnknown(() =>
+        (['Classification', 'Retention'] as const).some((type) =>
+          enabledRules(policies, type).some((rule) => conditionsOf(rule).length > 0),
+        ),
+      ) ?? true;
     return (
       this.#settings.at(sinceMs).every((settings) => settings !== undefined) &&
       this.#policies.at(sinceMs).every((policies) => policies !== undefined && !asks(policies))

@@ -82,7 +82,10 @@ export class RecordHistory {
     return next !== undefined && next.index < index ? this.#advanced(index) : this.#past;
   }
 
-  /** Whether nothing that may have decided about the events of this span, which `readTo` has reached, has asked about their texts. None was received before `sinceMs`. */
+  /**
+   * Whether nothing that may have decided about the events of this span has asked about their texts. `readTo` has reached them, and none
+   * was received before `sinceMs`.
+   */
   async asksNothing({ firstIndex, endIndex }: IndexSpan, sinceMs: number): Promise<boolean> {
     const past = await this.at(firstIndex);
     const next = this.#changes[this.#known];
