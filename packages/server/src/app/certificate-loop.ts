@@ -29,10 +29,10 @@ export function startCertificateLoop(
     const found = await readTlsFilesAgain(names);
     told = undefined;
     if (found.certificate === inUse.certificate && found.key === inUse.key) return;
+    const { validTo, serialNumber } = new X509Certificate(found.certificate);
     exchangeCertificate(server, found);
     watches.certificateShown(found.certificate);
     inUse = found;
-    const { validTo, serialNumber } = new X509Certificate(found.certificate);
     telemetry.info('a new certificate is in use', { file: names.certificate, serialNumber, validTo });
   };
   return startLoop({

@@ -1,6 +1,7 @@
 // The certificate and the key that the settings name; throws ConfigError when they cannot be used, with a line for each file that
 // cannot be read.
 
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -60,14 +61,21 @@ const KEY = 'Server__Tls__Key';
 
 function requirePair(files: TlsFiles, names: TlsFileNames, problems: readonly string[]): TlsFiles {
   if (problems.length > 0) throw new ConfigError(problems);
+  if (arePair(files)) return files;
+  throw new ConfigError([
+    `${CERTIFICATE}: ${names.certificate} and ${names.key} are no certificate and its key`,
+  ]);
+}
+
+/** A secure context alone takes an empty file for none given, and would then refuse every handshake. */
+function arePair({ certificate, key }: TlsFiles): boolean {
   try {
-    createSecureContext({ cert: files.certificate, key: files.key });
+    if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))) return false;
+    createSecureContext({ cert: certificate, key });
+    return true;
   } catch {
-    throw new ConfigError([
-      `${CERTIFICATE}: ${names.certificate} and ${names.key} are no certificate and its key`,
-    ]);
+    return false;
   }
-  return files;
 }
 
 function unreadable(setting: string, file: string, error: unknown): string {

@@ -113,11 +113,14 @@ test('a renewed pair is taken up; until both files fit the old one serves, and a
   rmSync(files.key);
   await told(/^Server__Tls__Key: cannot read .*renewed-key\.pem \(ENOENT\)$/);
   assert.equal(await shownName(app.port), 'first', 'no key at all');
+  write(files.key, '');
+  await until(() => warnings().length === 3);
+  assert.equal(await shownName(app.port), 'first', 'an empty key');
   write(files.key, second.key);
   await until(async () => (await shownName(app.port)) === 'second');
   assert.ok(app.lines.some(({ message }) => message === 'a new certificate is in use'));
   assert.ok(!JSON.stringify(app.lines).includes('PRIVATE KEY'));
-  assert.equal(warnings().length, 2, 'each trouble is told of once');
+  assert.equal(warnings().length, 3, 'each trouble is told of once');
 
   const answered = new Promise<string>((resolve) => open.once('data', (chunk) => resolve(String(chunk))));
   open.write('GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
