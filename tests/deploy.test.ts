@@ -62,8 +62,27 @@ test('every pod runs as nobody in particular, and may change nothing of the mach
   }
 });
 
+test('a node has a name that stays', () => {
+  for (const path of files) {
+    const text = readText(path);
+    // Only a StatefulSet gives a new pod the name of the old one.
+    if (/Node__Name.*metadata\.name/.test(text)) assert.match(text, /^kind: StatefulSet$/m, path);
+  }
+  assert.match(readText('deploy/kubernetes/postgres/stateful-set.yaml'), /Node__Name.*metadata\.name/);
+  assert.match(readText('deploy/docker/compose.yaml'), /^ +Node__Name: tallystick-1$/m);
+});
+
+test('the job that makes the tables has logins to the database, and nothing else', () => {
+  const job = readText('deploy/kubernetes/postgres/migrate.yaml');
+  assert.doesNotMatch(job, /envFrom|volume|ADMIN_KEY/);
+  const [, compose] =
+    /^ {2}migrate:\n([\s\S]*?)^ {2}tallystick:$/m.exec(readText('deploy/docker/compose.yaml')) ?? [];
+  assert.ok(compose?.includes('Storage__OwnerUrl') === true);
+  assert.doesNotMatch(compose ?? '', /volume|ADMIN_KEY|Anchor|Keyring/);
+});
+
 test('systemd and Kubernetes wait for longer than the service takes to stop', () => {
   assert.match(readText('deploy/systemd/tallystick.service'), /^TimeoutStopSec=35s$/m);
-  for (const path of ['sqlite/stateful-set.yaml', 'postgres/deployment.yaml'])
+  for (const path of ['sqlite/stateful-set.yaml', 'postgres/stateful-set.yaml'])
     assert.match(readText(`deploy/kubernetes/${path}`), /terminationGracePeriodSeconds: 40\n/);
 });

@@ -1,4 +1,5 @@
-// Exits with 0 if the service in this container is ready. For images that have no shell, and no curl.
+// Exits with 0 if the service in this container is ready. For images that have no shell, and no curl. It knows the port and TLS from
+// the environment only, and not from tallystick.json.
 
 const { Server__Port: port = '8080', Server__Tls__Certificate: certificate } = process.env;
 const { get } = await import(certificate === undefined ? 'node:http' : 'node:https');
