@@ -57,6 +57,9 @@ test('each finding says what is wrong and what to do', async () => {
     Server__TrustedProxies: '0.0.0.0/0',
     Webhooks__AllowPrivateTargets: 'true',
     Mcp__Enabled: 'false',
+    Log__WitnessPolicy: '/nowhere/policy',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_EXPORTER: 'otlp',
     Health__FreeMebibytesDegraded: String(2 ** 30),
   };
   const { found } = await examine(place, env);
@@ -64,6 +67,8 @@ test('each finding says what is wrong and what to do', async () => {
     /^files: the anchor should be at .*, and there is nothing$/,
     /^files: others may read .*data \(mode 755\)$/,
     /^files: others may read .*\.json \(mode 644\)$/,
+    /^settings: Log__WitnessPolicy: cannot read \/nowhere\/policy \(ENOENT\)$/,
+    /^settings: OTEL_TRACES_SAMPLER is "sometimes"; /,
     /^settings: Mcp__Enabled has no effect in this version$/,
     /^settings: Server__Host is 0\.0\.0\.0 without TLS: /,
     /^settings: Server__TrustedProxies has 0\.0\.0\.0\/0: /,
@@ -76,6 +81,11 @@ test('each finding says what is wrong and what to do', async () => {
   assert.match(
     stdout,
     /^finding {2}disk \(.*MiB free.*\)\n {11}the disk of the data directory has \d+ MiB free; limit/m,
+  );
+  // Volumes of anchors are small.
+  assert.match(
+    stdout,
+    /^ {11}the disk of the data directory has (?:.*\n){2}(?! {11}the disk of the anchor)/m,
   );
   assert.match(stdout, /\n {11}→ chmod 0700 /);
   assert.match(stderr, /^tallystick: \d+ findings\n$/);

@@ -31,7 +31,7 @@ async function found(variables: Record<string, string>): Promise<Record<string, 
     variables: { Storage__DataDirectory: dataDirectory, Environment: 'Test', ...variables },
     workingDirectory: folder,
   });
-  const { examined } = await examine(config, settings);
+  const { examined } = await examine(config, settings, variables);
   return Object.fromEntries(examined.map(({ part, problems }) => [part, problems.map(({ what }) => what)]));
 }
 

@@ -8,7 +8,7 @@ import { examineDatabase } from './doctor/database.ts';
 import { examineDisks } from './doctor/disks.ts';
 import type { Examined, Problem } from './doctor/examined.ts';
 import { examineFiles } from './doctor/files.ts';
-import { examineSettings } from './doctor/examine-settings.ts';
+import { examineSettings, type Variables } from './doctor/examine-settings.ts';
 import { examineSync } from './doctor/sync.ts';
 import { examineCertificate } from './doctor/certificate.ts';
 import { requireData } from './open-data.ts';
@@ -18,8 +18,12 @@ export interface Diagnosis {
   readonly isSound: boolean;
 }
 
-/** Throws ConfigError where there is no data to look at, and StartError. */
-export async function examine(config: Config, settings: readonly EffectiveSetting[]): Promise<Diagnosis> {
+/** Throws ConfigError where there is no data to look at, and StartError. `variables` are those of the service's environment. */
+export async function examine(
+  config: Config,
+  settings: readonly EffectiveSetting[],
+  variables: Variables,
+): Promise<Diagnosis> {
   requireData(config);
   const parts: Record<string, () => Promise<Examined> | Examined> = {
     clock: () => examineClock(config),
@@ -28,7 +32,7 @@ export async function examine(config: Config, settings: readonly EffectiveSettin
     files: () => examineFiles(config),
     database: () => examineDatabase(config),
     certificate: () => examineCertificate(config),
-    settings: () => examineSettings(config, settings),
+    settings: () => examineSettings(config, settings, variables),
   };
   const examined = [];
   for (const [part, look] of Object.entries(parts)) examined.push({ part, ...(await lookInto(part, look)) });

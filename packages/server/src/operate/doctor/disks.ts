@@ -8,6 +8,8 @@ import { freeBytes } from '../../storage/files/free-space.ts';
 import type { Examined, Problem } from './examined.ts';
 
 const MEBIBYTE = 2 ** 20;
+/** An anchor is small, and has volumes that are: a line for each log, and what a rewrite of that needs. */
+const ANCHOR_MEBIBYTES_MIN = 64;
 
 export async function examineDisks(config: Config): Promise<Examined> {
   const anchor = anchorPlace(config);
@@ -18,7 +20,6 @@ export async function examineDisks(config: Config): Promise<Examined> {
       ? []
       : [['directory of exports', config.exports.directory] as const]),
   ]);
-  const least = config.health.freeMebibytesDegraded;
   const problems: Problem[] = [];
   const measured: string[] = [];
   for (const [name, directory] of places) {
@@ -26,11 +27,18 @@ export async function examineDisks(config: Config): Promise<Examined> {
     if (free === undefined) continue;
     const mebibytes = Math.floor(free / MEBIBYTE);
     measured.push(`${name} ${mebibytes} MiB free`);
+    const { least, setting } = limitOf(name, config);
     if (mebibytes >= least) continue;
     problems.push({
-      what: `the disk of the ${name} has ${mebibytes} MiB free; limit ${least} MiB (Health__FreeMebibytesDegraded)`,
+      what: `the disk of the ${name} has ${mebibytes} MiB free; limit ${least} MiB${setting}`,
       remedy: `make room in ${directory}, or enlarge the disk`,
     });
   }
   return { problems, measured: measured.join(', ') };
+}
+
+function limitOf(name: string, { health }: Config): { readonly least: number; readonly setting: string } {
+  const least = health.freeMebibytesDegraded;
+  if (name === 'anchor' && least > ANCHOR_MEBIBYTES_MIN) return { least: ANCHOR_MEBIBYTES_MIN, setting: '' };
+  return { least, setting: ' (Health__FreeMebibytesDegraded)' };
 }

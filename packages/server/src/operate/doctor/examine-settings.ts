@@ -3,17 +3,28 @@
 import type { EffectiveSetting } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { isLoopbackUrl } from '../../config/loopback-url.ts';
+import { readOtelSettings } from '../../config/otel-settings.ts';
 import { requireServable } from '../../config/rules.ts';
 import type { Config } from '../../config/settings.ts';
 import { tlsFileNames } from '../../config/tls-files.ts';
+import { readWitnessPolicy } from '../../config/witness-policy.ts';
 import type { Examined, Problem } from './examined.ts';
 
 const EVERYONE = /^(0\.0\.0\.0|::)\/0$/;
 
-export function examineSettings(config: Config, settings: readonly EffectiveSetting[]): Examined {
+/** Of the environment: what is no setting of ours, and can stop a start. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+export async function examineSettings(
+  config: Config,
+  settings: readonly EffectiveSetting[],
+  variables: Variables,
+): Promise<Examined> {
   const { environment } = config;
   const problems = [
-    ...unservable(config),
+    ...(await unservable(() => requireServable(config))),
+    ...(await unservable(() => readWitnessPolicy(config))),
+    ...(await unservable(() => readOtelSettings(variables))),
     ...withoutEffect(settings),
     ...openToAll(config),
     ...(environment === 'Production' ? forTests(config) : []),
@@ -21,13 +32,14 @@ export function examineSettings(config: Config, settings: readonly EffectiveSett
   return { problems, measured: `Environment is ${environment}` };
 }
 
-function unservable(config: Config): Problem[] {
+/** What a start reads, and ends on. */
+async function unservable(read: () => unknown): Promise<Problem[]> {
   try {
-    requireServable(config);
+    await read();
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map((what) => ({ what, remedy: 'set it: the service does not start without' }));
+    return error.problems.map((what) => ({ what, remedy: 'mend it: the service does not start like this' }));
   }
 }
 
