@@ -78,8 +78,8 @@ describe('the dashboard and the alerts', () => {
     );
   });
 
-  it('use only ratios that are recorded, and all of those', () => {
-    const used = [...readText(ALERTS).matchAll(/(tallystick:\w+:ratio_rate\w+) >/g)].map(([, name]) => name!);
+  it('use only series that are recorded, and all of those', () => {
+    const used = [...readText(ALERTS).matchAll(/(tallystick:\w+:\w+) >/g)].map(([, name]) => name!);
     assert.deepEqual([...new Set(used)].toSorted(), recorded.toSorted());
   });
 });
