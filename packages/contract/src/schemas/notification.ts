@@ -78,7 +78,7 @@ export type ExportOutcome = CompletedExport | FailedExport;
 export type ThresholdCrossing = Static<typeof ThresholdCrossing>;
 export const ThresholdCrossing = object(
   'ThresholdCrossing',
-  'A rule counted more events than it allows, or the service misses one of its levels.',
+  'A rule counted more events than it allows, or the service misses one of its levels for the tenant.',
   {
     thresholdId: ThresholdId,
     name: Type.String({ description: 'Of the policy, or of the service level.' }),

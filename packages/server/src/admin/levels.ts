@@ -28,7 +28,7 @@ export function createLevels(
         work: meter.ofProcess(),
         projectionLag: lags.measured(clock.monotonicNs()) ?? nothing,
       }),
-    // How far lists of others are behind is none of its business.
+    // The lag of the whole index is not shown to tenants.
     ofTenant: (tenant) => serviceLevels({ work: meter.ofTenant(tenant), projectionLag: undefined }),
   };
 }

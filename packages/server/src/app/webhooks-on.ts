@@ -73,6 +73,7 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
   const violations = values.opened(storage.violations);
   const { tenants, subscriptions } = access;
   const { timeScale } = config.webhooks;
+  const storeNowMs = async () => (await storage.removal.nowMs()) ?? clock.now();
   const wakeDeliverer = () => wake('Delivery');
   const known = new KnownSubscriptions({ subscriptions, records, clock });
   const circuits = circuitsOnLanes(work);
@@ -127,7 +128,7 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
       recoveryWork(doing),
     ],
     startLevelWatch: (levels, paceMs) =>
-      startLevelWatch({ ...common, records, levels, paceMs, wake: wakeDeliverer }),
+      startLevelWatch({ ...common, records, levels, paceMs, storeNowMs, wake: wakeDeliverer }),
     startStatusWatch: (report) => startStatusWatch({ ...common, records, report, wake: wakeDeliverer }),
   };
 }

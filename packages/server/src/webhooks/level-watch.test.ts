@@ -2,11 +2,12 @@
 // real store under a clock that the test moves.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Notification, ServiceLevel, ServiceStatus } from '@tallystick/contract';
+import { INSTALLATION } from '@tallystick/evidence';
 import { systemClock, wait } from '../runtime/clock.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { nextId, STREAMS } from '../storage/conformance/claims.ts';
@@ -92,76 +93,148 @@ test('slow queries are a miss that subscribers are told of, with what was seen, 
   assert.equal((await levelOf('QueryLatencyP95')).holds, undefined);
 });
 
-test('several nodes make one miss of it, which ends when it holds for all, also when those that told of it are gone', async () => {
+interface Figures {
+  holds: boolean;
+  current: number;
+}
+
+/** Nodes on one real store, under a clock that the test moves. */
+async function openNodes(name: string) {
   const clock = createFakeClock(Date.now());
   const random = createSystemRandom();
   const options = { logOrigin: 'levels.test', streams: STREAMS, clock, random, onFatal: assert.fail };
-  await using storage = await openSqliteStorage({
-    ...options,
-    directory: folder,
-    threads: false,
-    exclusive: true,
+  const directory = join(folder, name);
+  mkdirSync(directory);
+  const storage = await openSqliteStorage({ ...options, directory, threads: false, exclusive: true });
+  const watched = { unreadable: new Set<string>(), errors: 0 };
+  const levelOf = (figures: Figures): ServiceLevel => ({
+    name: 'IngestLatencyP95',
+    unit: 'Milliseconds',
+    target: 500,
+    window: 'PT6M',
+    ...figures,
   });
-  const subscription = { tenantId: 'acme', subscriptionId: 'one', eventTypes: ['*'], round: 0 };
-  const jobs = storage.work.forTenant('acme');
-  const told = async () => {
-    const rows = await jobs.jobsOfLane({
-      kind: 'Delivery',
-      lane: 'one',
-      way: 'Rising',
-      beyond: undefined,
-      limit: 100,
-    });
-    return rows.map(({ body }) => {
-      const { source } = readTask(body);
-      if (source.of === 'Level') return `${source.crossing.name} ${source.crossing.observedValue}`;
-      assert.ok(source.of === 'System');
-      return `${source.change.previousStatus} ${source.change.status}`;
-    });
+  return {
+    storage,
+    watched,
+    /** `acme` asks for as much as the process answers; of `globex` there is nothing to judge. */
+    startNode: (figures: Figures, clockAheadMs = 0) =>
+      startLevelWatch({
+        levels: {
+          measureLag() {},
+          ofProcess: () => [levelOf(figures)],
+          ofTenant: (tenant: string) =>
+            tenant === 'acme' ? [levelOf({ ...figures, current: figures.current + 1 })] : [],
+        },
+        records: { all: async () => [{ owner: 'acme' }, { owner: 'globex' }] },
+        subscriptions: {
+          async of(tenantId: string) {
+            if (watched.unreadable.has(tenantId)) throw new Error('somebody has altered it');
+            return new Map([['one', { tenantId, subscriptionId: 'one', eventTypes: ['*'], round: 0 }]]);
+          },
+        },
+        circuits: { find: async () => new Map() },
+        work: storage.work,
+        storeNowMs: async () => clock.now(),
+        clock: { ...clock, now: () => clock.now() + clockAheadMs },
+        random,
+        nextId,
+        wake() {},
+        telemetry: { info() {}, warn() {}, error: () => (watched.errors += 1) },
+      } as unknown as LevelWatchParts),
+    advance: async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) await clock.advance(1000);
+    },
+    told: async (tenant: string): Promise<string[]> => {
+      const lane = { kind: 'Delivery', lane: 'one', way: 'Rising', beyond: undefined, limit: 100 } as const;
+      const rows = await storage.work.forTenant(tenant).jobsOfLane(lane);
+      const texts = rows.map(({ body }) => {
+        const { source } = readTask(body);
+        if (source.of === 'Level') return `${source.crossing.name} ${source.crossing.observedValue}`;
+        assert.ok(source.of === 'System');
+        return `${source.change.previousStatus} ${source.change.status}`;
+      });
+      return texts.toSorted();
+    },
   };
-  const startNode = (level: { holds: boolean; current: number }) =>
-    startLevelWatch({
-      levels: {
-        measureLag() {},
-        ofProcess: () => [
-          { name: 'IngestLatencyP95', unit: 'Milliseconds', target: 500, window: 'PT6M', ...level },
-        ],
-      },
-      records: { all: async () => [{ owner: 'acme' }] },
-      subscriptions: { of: async () => new Map([['one', subscription]]) },
-      circuits: { find: async () => new Map() },
-      work: storage.work,
-      clock,
-      random,
-      nextId,
-      wake() {},
-      telemetry: { info() {}, warn() {}, error: assert.fail },
-    } as unknown as LevelWatchParts);
-  const advance = async (seconds: number) => {
-    for (let i = 0; i < seconds; i++) await clock.advance(1000);
-  };
-  const missed = ['Healthy Degraded', 'IngestLatencyP95 700'];
+}
+
+const BEGINNING = 'Healthy Degraded';
+const END = 'Degraded Healthy';
+
+test('several nodes make one miss of it, which ends when it holds for all, also when those that told of it are gone', async () => {
+  const { storage, startNode, advance, told, watched } = await openNodes('several');
+  await using _ = storage;
   const [one, two] = [
     { holds: false, current: 700 },
     { holds: true, current: 100 },
   ];
-  const first = startNode(one);
-  const second = startNode(two);
+  const first = startNode(one, -3_600_000);
+  const second = startNode(two, 3_600_000);
   await advance(9);
-  assert.deepEqual(await told(), [], 'a moment is no miss');
+  assert.deepEqual(await told('acme'), [], 'a moment is no miss');
   await advance(20);
-  assert.deepEqual((await told()).toSorted(), missed);
+  const missed = [BEGINNING, 'IngestLatencyP95 701'];
+  assert.deepEqual(await told('acme'), missed);
+  assert.deepEqual(await told('globex'), [BEGINNING], 'no figure of others');
   Object.assign(two, { holds: false, current: 900 });
   await advance(60);
   Object.assign(one, { holds: true, current: 100 });
   await advance(300);
-  assert.deepEqual((await told()).toSorted(), missed, 'the other one still misses it');
+  assert.deepEqual(await told('acme'), missed, 'the other one still misses it');
   await first[Symbol.asyncDispose]();
   await second[Symbol.asyncDispose]();
-  const last = startNode({ holds: true, current: 100 });
+  const last = startNode({ holds: true, current: 100 }, 7_200_000);
   await advance(90);
-  assert.deepEqual((await told()).toSorted(), ['Degraded Healthy', ...missed]);
+  assert.deepEqual(await told('acme'), [END, ...missed]);
+  assert.deepEqual(await told('globex'), [END, BEGINNING]);
   await advance(300);
-  assert.equal((await told()).length, 3);
+  assert.equal((await told('acme')).length, 3);
+  assert.equal(watched.errors, 0);
   await last[Symbol.asyncDispose]();
+});
+
+test('a tenant that cannot be told holds up no other one, and is told once it can be', async () => {
+  const { storage, startNode, advance, told, watched } = await openNodes('unreadable');
+  await using _ = storage;
+  const figures = { holds: false, current: 700 };
+  await using nodes = new AsyncDisposableStack();
+  nodes.use(startNode(figures));
+  nodes.use(startNode({ holds: true, current: 100 }));
+  watched.unreadable.add('acme');
+  await advance(200);
+  assert.deepEqual(await told('globex'), [BEGINNING], 'the miss goes on meanwhile');
+  assert.ok(watched.errors > 0);
+  watched.unreadable.clear();
+  await advance(60);
+  assert.deepEqual(await told('acme'), [BEGINNING, 'IngestLatencyP95 701']);
+
+  watched.unreadable.add('acme');
+  Object.assign(figures, { holds: true, current: 100 });
+  await advance(200);
+  assert.deepEqual(await told('globex'), [END, BEGINNING]);
+  watched.unreadable.clear();
+  await advance(60);
+  assert.deepEqual(await told('acme'), [END, BEGINNING, 'IngestLatencyP95 701']);
+
+  // Nobody sees to it: that is given up, and the next miss is told of.
+  watched.unreadable.add('acme');
+  Object.assign(figures, { holds: false, current: 800 });
+  await advance(60);
+  Object.assign(figures, { holds: true, current: 100 });
+  await advance(900);
+  Object.assign(figures, { holds: false, current: 900 });
+  await advance(60);
+  assert.deepEqual(await told('globex'), [END, END, BEGINNING, BEGINNING, BEGINNING]);
+});
+
+test('a note that cannot be read is put aside', async () => {
+  const { storage, startNode, advance, told } = await openNodes('note');
+  await using _ = storage;
+  const lane = { kind: 'ServiceLevel', lane: 'IngestLatencyP95' } as const;
+  await storage.work.forTenant(INSTALLATION).changeLane(lane, { status: 'Closes', note: 'what' });
+  await using nodes = new AsyncDisposableStack();
+  nodes.use(startNode({ holds: false, current: 700 }));
+  await advance(60);
+  assert.deepEqual(await told('globex'), [BEGINNING]);
 });

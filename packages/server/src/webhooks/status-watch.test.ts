@@ -16,7 +16,7 @@ const SUBSCRIPTIONS: readonly SubscriptionRecord[] = [
   of('acme', 'failed'),
   of('acme', 'resumed'),
   of('acme', 'other', { eventTypes: ['EventStreamSealed'] }),
-  of('altered', 'two'),
+  of('unreadable', 'two'),
   of('second', 'three', { eventTypes: ['*'], ordered: true }),
 ];
 const closedFor = (round: number) => ({ round, state: 'Closed', consecutiveFailures: 0, isFailed: true });
@@ -29,14 +29,14 @@ function reportOf(status: HealthReport['status'], storage: HealthReport['status'
 function watching() {
   const clock = createFakeClock();
   const jobs: NewJob[] = [];
-  const watched = { report: reportOf('Healthy', 'Healthy'), errors: 0, wakes: 0 };
+  const watched = { report: reportOf('Healthy', 'Healthy'), isUnreadable: true, errors: 0, wakes: 0 };
   let last = 0;
   const parts = {
     report: async () => watched.report,
     records: { all: async () => SUBSCRIPTIONS.map(({ tenantId }) => ({ owner: tenantId })) },
     subscriptions: {
       async of(tenant: string) {
-        if (tenant === 'altered') throw new Error('somebody has altered it');
+        if (tenant === 'unreadable' && watched.isUnreadable) throw new Error('somebody has altered it');
         const own = SUBSCRIPTIONS.filter(({ tenantId }) => tenantId === tenant);
         return new Map(own.map((each) => [each.subscriptionId, each]));
       },
@@ -50,7 +50,10 @@ function watching() {
     },
     work: {
       forTenant: (tenant: string) => ({
-        enqueueAll: async (some: NewJob[]) => jobs.push(...some.map((job) => ({ ...job, tenant }))),
+        async enqueueAll(some: NewJob[]) {
+          const isNew = ({ uniqueKey }: NewJob) => jobs.every((job) => job.uniqueKey !== uniqueKey);
+          jobs.push(...some.filter(isNew).map((job) => ({ ...job, tenant })));
+        },
       }),
     },
     clock,
@@ -62,30 +65,56 @@ function watching() {
   return { clock, jobs, watched, loop: startStatusWatch(parts as unknown as StatusWatchParts) };
 }
 
+const toldIn = (jobs: readonly NewJob[]) =>
+  jobs.map(({ tenant, lane, body }) => {
+    const { source } = readTask(body);
+    assert.ok(source.of === 'System');
+    const { kind, component, previousStatus, status } = source.change;
+    return [tenant, lane, kind, component, previousStatus, status].join(' ');
+  });
+
 test('a change is told of once to all who ask for it, but not to those that have failed', async () => {
   const { clock, jobs, watched, loop } = watching();
   await clock.advance(20_000);
   assert.deepEqual(jobs, [], 'what it finds first is no change');
   watched.report = reportOf('Degraded', 'Unhealthy');
   await clock.advance(20_000);
-  const told = jobs.map(({ tenant, lane, body }) => {
-    const { source } = readTask(body);
-    assert.ok(source.of === 'System');
-    const { kind, component, previousStatus, status } = source.change;
-    return [tenant, lane, kind, component, previousStatus, status].join(' ');
-  });
   const changes = ['service Healthy Degraded', 'storage Healthy Unhealthy'];
   const expected = ['acme one', 'acme resumed', 'second three'].flatMap((to) =>
     changes.map((change) => `${to} SystemStatusChanged ${change}`),
   );
-  assert.deepEqual(told, expected);
-  assert.equal(
-    watched.errors,
-    1,
-    'subscriptions that cannot be read are reported, and hold up no other tenant',
-  );
+  assert.deepEqual(toldIn(jobs), expected);
   assert.ok(watched.wakes > 0);
   assert.ok(jobs.every(({ place }) => place === undefined || place > 0));
+  await loop[Symbol.asyncDispose]();
+});
+
+test('a tenant that cannot be told holds up no other, and is told of all once it can be', async () => {
+  const { clock, jobs, watched, loop } = watching();
+  await clock.advance(20_000);
+  watched.report = reportOf('Degraded', 'Unhealthy');
+  for (let i = 0; i < 90; i++) await clock.advance(1000);
+  watched.report = reportOf('Degraded', 'Healthy');
+  for (let i = 0; i < 90; i++) await clock.advance(1000);
+  const changes = ['service Healthy Degraded', 'storage Healthy Unhealthy', 'storage Unhealthy Healthy'];
+  const ofOne = (to: string) =>
+    toldIn(jobs)
+      .filter((each) => each.startsWith(to))
+      .map((each) => each.split(' ').slice(3).join(' '));
+  assert.deepEqual(ofOne('acme one'), changes);
+  assert.deepEqual(ofOne('unreadable'), []);
+  assert.ok(watched.errors > 0);
+  watched.isUnreadable = false;
+  for (let i = 0; i < 60; i++) await clock.advance(1000);
+  assert.deepEqual(ofOne('unreadable'), changes);
+  assert.deepEqual(ofOne('acme one'), changes);
+
+  watched.isUnreadable = true;
+  watched.report = reportOf('Healthy', 'Healthy');
+  for (let i = 0; i < 700; i++) await clock.advance(1000);
+  const { errors } = watched;
+  for (let i = 0; i < 100; i++) await clock.advance(1000);
+  assert.equal(watched.errors, errors, 'it is given up after ten minutes');
   await loop[Symbol.asyncDispose]();
 });
 

@@ -1,12 +1,12 @@
 // Tells subscribers when the state of the service, or of a part of it, changes. If several nodes see the same change in the same minute, it
-// is one delivery.
+// is one delivery. A change that some subscribers could not be told of stays owed, under the id that it had at first.
 
 import type { HealthReport } from '@tallystick/contract';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Source } from './task.ts';
-import { type TellParts, tellSubscribers, type ToldToAll } from './tell-subscribers.ts';
+import { type TellParts, tellSubscribers, type ToldToAll, TRIED_FOR_MS } from './tell-subscribers.ts';
 
 export interface StatusWatchParts extends TellParts {
   readonly report: () => Promise<HealthReport>;
@@ -16,14 +16,20 @@ export interface StatusWatchParts extends TellParts {
 
 const PACE_MS = 5000;
 const BACK_OFF_MS = 1000;
-const BACK_OFF_MS_MAX = 60_000;
+const BACK_OFF_MS_MAX = 20_000;
 const MINUTE_MS = 60_000;
 
 type States = ReadonlyMap<string, string>;
 
+interface Owed {
+  readonly told: ToldToAll;
+  readonly sinceMs: number;
+}
+
 export function startStatusWatch(parts: StatusWatchParts): Loop {
   const { clock, random, telemetry } = parts;
   let known: States | undefined;
+  let owed: readonly Owed[] = [];
   return startLoop({
     clock,
     random,
@@ -32,10 +38,17 @@ export function startStatusWatch(parts: StatusWatchParts): Loop {
     backOffMsMax: BACK_OFF_MS_MAX,
     async turn() {
       const states = statesIn(await parts.report());
-      const changes = known === undefined ? [] : changesBetween(known, states, clock.now());
-      if (changes.length > 0) await tellSubscribers(changes.map(toldOf), parts);
+      const nowMs = clock.now();
+      const changes = known === undefined ? [] : changesBetween(known, states, nowMs);
       known = states;
-      return undefined;
+      owed = [
+        ...owed.filter(({ sinceMs }) => nowMs - sinceMs < TRIED_FOR_MS),
+        ...changes.map((change) => ({ told: toldOf(change), sinceMs: nowMs })),
+      ];
+      if (owed.length === 0) return;
+      const told = owed.map((each) => each.told);
+      await tellSubscribers(() => told, parts);
+      owed = [];
     },
     onFailure: ({ error }) =>
       telemetry.error('subscribers could not be told of the state of the service', error),

@@ -1,5 +1,5 @@
 // Tells the subscribers of all tenants of something that is in no log. What has the same id is one delivery, however many nodes tell of
-// it, and however often.
+// it, and however often. So a caller that fails here tells all of it again, for as long as `TRIED_FOR_MS`.
 
 import type { SubscribedEventType, TenantId, WebhookType } from '@tallystick/contract';
 import type { RecordReader } from '../records/records.ts';
@@ -29,20 +29,30 @@ export interface ToldToAll {
   readonly source: Source;
 }
 
-export async function tellSubscribers(told: readonly ToldToAll[], parts: TellParts): Promise<void> {
+/** Of a tenant whose subscriptions were altered, none can be read until somebody sees to it. */
+export const TRIED_FOR_MS = 600_000;
+
+/** Tells every tenant that it can, and then throws if there is one that it could not tell. */
+export async function tellSubscribers(
+  toldTo: (tenant: TenantId) => readonly ToldToAll[],
+  parts: TellParts,
+): Promise<void> {
   const { records, telemetry, wake } = parts;
   const tenants = new Set((await records.all(SUBSCRIPTION_KIND)).map(({ owner }) => owner));
+  let failed = 0;
   for (const tenant of tenants) {
     try {
-      await tellTenant(tenant, told, parts);
+      await tellTenant(tenant, toldTo(tenant), parts);
     } catch (error) {
-      // If the subscriptions of one tenant cannot be read, go on with the others.
+      failed += 1;
       telemetry.error('subscribers of a tenant could not be told of the state of the service', error, {
         tenant,
       });
     }
   }
   wake();
+  if (failed > 0)
+    throw new Error(`the subscribers of ${failed} of ${tenants.size} tenants could not be told`);
 }
 
 async function tellTenant(
