@@ -39,7 +39,7 @@ export function watchMetrics(figures: WatchFigures): Metric[] {
       'Entries of logs that a follower has not taken.',
       ({ pendingEvents }) => pendingEvents,
     ),
-    gauge('tallystick_job_kinds_stuck', 'Kinds of background jobs that do not go on.', stuckKinds),
+    gauge('tallystick_job_kinds_stuck', 'Kinds of background jobs that make no progress.', stuckKinds),
     {
       name: 'tallystick_disk_free_bytes',
       type: 'Gauge',

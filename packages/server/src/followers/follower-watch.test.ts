@@ -15,7 +15,7 @@ function watching() {
   const clock = createFakeClock(0);
   const lines: string[] = [];
   const note = (message: string) => void lines.push(message);
-  const telemetry = { error: assert.fail, warn: note, info: note };
+  const telemetry = { error: note, warn: note, info: note };
   const work: { turn: () => Promise<FollowerTurn> } = { turn: async () => turnOf() };
   const follower = createFollower({
     name: 'the notifier',
@@ -103,11 +103,28 @@ test('one whose turn does not end stands still', async () => {
   follower.start();
   await clock.advance(70_000);
   assert.match((await told())[0]!, /stood still/);
+  assert.ok(follower.progress().lagMs > 60_000);
   work.turn = async () => turnOf();
   end!(turnOf());
   await clock.advance(5000);
   assert.deepEqual(await told(), []);
   await follower[Symbol.asyncDispose]();
+});
+
+test('one whose turns fail is behind since the first of them, and no longer once one succeeds', async () => {
+  const { clock, work, follower, told } = watching();
+  await using _ = follower;
+  follower.start();
+  await clock.advance(2000);
+  work.turn = () => Promise.reject(new Error('the index cannot be written'));
+  for (let i = 0; i < 80; i++) await clock.advance(1000);
+  const { lagMs } = follower.progress();
+  assert.ok(lagMs > 60_000 && lagMs <= 80_000, String(lagMs));
+  assert.match((await told())[0]!, /stood still/);
+  work.turn = async () => turnOf();
+  for (let i = 0; i < 40; i++) await clock.advance(1000);
+  assert.equal(follower.progress().lagMs, 0);
+  assert.deepEqual(await told(), []);
 });
 
 test('of more logs than a turn takes, those that are not seen any more are forgotten after a while', async () => {

@@ -1,4 +1,4 @@
-// Watches whether a follower keeps up with the log. One that fails says so itself; one that hangs, or leaves out a log that it
+// Watches whether a follower keeps up with the log. One that hangs or fails, or leaves out a log that it
 // cannot take, is known by what it does not do.
 
 import type { Finding, Watch } from '../admin/watch.ts';
@@ -22,9 +22,8 @@ export function watchFollower({ follower, subject, lagMsMax, telemetry }: Follow
     measure() {
       const { lagMs, pendingEvents, turnMs, stillMs, worst } = follower.progress();
       const before = state;
-      const behindMs = Math.max(lagMs, turnMs);
       // It must have caught up well before it counts as sound, so that its state does not flap.
-      if (behindMs <= (before === 'KeepsUp' ? lagMsMax : lagMsMax / 2)) state = 'KeepsUp';
+      if (lagMs <= (before === 'KeepsUp' ? lagMsMax : lagMsMax / 2)) state = 'KeepsUp';
       else state = Math.max(turnMs, stillMs) > lagMsMax ? 'Stopped' : 'Behind';
       if (state === before) return;
       const facts = { tenant: worst, pendingEvents, lagMs, turnMs };

@@ -1,18 +1,21 @@
 // How far a follower is behind the logs, by its own turns: of each log that it found behind, since when, and how many entries are
 // left. A log that it has taken up to where it ended when it was seen first is no longer behind since then. Only logs that are
-// behind are held, and a limited number of them.
+// behind are held, and a limited number of them. Nobody knows how far a turn that hangs or fails would have come, so it counts as behind.
 
 import type { TenantId } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
 import type { FollowerTurn } from './follower-work.ts';
 
 export interface Progress {
-  /** For how long the oldest entry that it has not taken has waited, as far as it was seen; 0: it has taken all. */
+  /**
+   * For how long the oldest entry that it has not taken has waited, as far as it was seen, or since when its turn has lasted or its
+   * turns have failed, whichever is longer; 0: it has taken all.
+   */
   readonly lagMs: number;
   readonly pendingEvents: number;
   /** How long the turn under way has taken so far; 0 between turns. */
   readonly turnMs: number;
-  /** For how long it has taken nothing of the log that has waited longest; 0: it has taken all. */
+  /** For how long it has taken nothing of the log that has waited longest, or has failed; 0: it has taken all. */
   readonly stillMs: number;
   /** The log that has waited longest, for the diagnostics. */
   readonly worst: TenantId | undefined;
@@ -36,6 +39,8 @@ export class FollowerProgress {
   readonly #clock: Pick<Clock, 'monotonicNs'>;
   readonly #marks = new Map<TenantId, Mark>();
   #turnSinceNs: number | undefined;
+  /** When the first of the turns began that have failed since one succeeded. */
+  #failingSinceNs: number | undefined;
 
   constructor(clock: Pick<Clock, 'monotonicNs'>) {
     this.#clock = clock;
@@ -46,6 +51,7 @@ export class FollowerProgress {
   }
 
   turnFailed(): void {
+    this.#failingSinceNs ??= this.#turnSinceNs;
     this.#turnSinceNs = undefined;
   }
 
@@ -53,6 +59,7 @@ export class FollowerProgress {
     const seenNs = this.#clock.monotonicNs();
     const beganNs = this.#turnSinceNs ?? seenNs;
     this.#turnSinceNs = undefined;
+    this.#failingSinceNs = undefined;
     for (const { tenant, nextIndex, endIndex } of logs) {
       const mark = this.#marks.get(tenant);
       const pendingEvents = endIndex - nextIndex;
@@ -73,18 +80,20 @@ export class FollowerProgress {
 
   now(): Progress {
     const nowNs = this.#clock.monotonicNs();
-    const msSince = (ns: number) => Math.floor((nowNs - ns) / 1e6);
+    const msSince = (ns: number | undefined) => (ns === undefined ? 0 : Math.floor((nowNs - ns) / 1e6));
     let pendingEvents = 0;
     let worst: (Mark & { readonly tenant: TenantId }) | undefined;
     for (const [tenant, mark] of this.#marks) {
       pendingEvents += mark.pendingEvents;
       if (worst === undefined || mark.sinceNs < worst.sinceNs) worst = { ...mark, tenant };
     }
+    const turnMs = msSince(this.#turnSinceNs);
+    const failingMs = msSince(this.#failingSinceNs);
     return {
-      lagMs: worst === undefined ? 0 : msSince(worst.sinceNs),
+      lagMs: Math.max(msSince(worst?.sinceNs), turnMs, failingMs),
       pendingEvents,
-      turnMs: this.#turnSinceNs === undefined ? 0 : msSince(this.#turnSinceNs),
-      stillMs: worst === undefined ? 0 : msSince(worst.movedNs),
+      turnMs,
+      stillMs: Math.max(msSince(worst?.movedNs), failingMs),
       worst: worst?.tenant,
     };
   }

@@ -1,4 +1,4 @@
-// What health knows of jobs that do not go on: real workers on a real store, under a clock that the test moves.
+// What health knows of jobs that make no progress: real workers on a real store, under a clock that the test moves.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -20,7 +20,7 @@ export interface JobWatchParts {
 export interface JobWatch extends Watch {
   /** In the part of the service that a check is about. */
   ofCheck(name: CheckName): Pick<Watch, 'findings'>;
-  /** How many kinds of jobs do not go on. */
+  /** How many kinds of jobs make no progress. */
   stuckKinds(): number;
 }
 
@@ -83,7 +83,7 @@ export function watchJobs({ workers, work, silenceMsMax, clock, telemetry }: Job
             { kind, ...facts },
           );
       for (const kind of stuck.keys())
-        if (!now.has(kind)) telemetry.info('jobs that did not go on go on again', { kind });
+        if (!now.has(kind)) telemetry.info('jobs make progress again', { kind });
       stuck = now;
     },
     findings: () => findings(),
