@@ -44,7 +44,7 @@ const IS_USUAL = Object.entries(BYTES_COLUMNS)
 
 export class LogRows {
   /** Only integers: index, classification, whether the rest is usual, the lengths of the texts, expiry and decision. */
-  readonly #outlines: StatementSync;
+  readonly #lengths: StatementSync;
   readonly #joined: StatementSync;
   readonly #lot: StatementSync;
   readonly #withoutTexts: StatementSync;
@@ -57,7 +57,7 @@ export class LogRows {
       `SELECT ${columns} FROM entries LEFT JOIN contents USING (id)
        WHERE tenant = ? AND leaf_index >= ? AND leaf_index <= ? ORDER BY leaf_index LIMIT ${LOT_ROWS}`;
     const isUsual = `key_id IS NULL AND closed IS NULL AND ${IS_USUAL}`;
-    this.#outlines = db.prepare(
+    this.#lengths = db.prepare(
       lot(`leaf_index, classification, ${isUsual}, length(text1), length(text2), ${DECIDED}`),
     );
     const joined = lot(`${Object.keys(BYTES_COLUMNS).join(' || ')} AS joined`);
@@ -71,7 +71,7 @@ export class LogRows {
     this.#withoutTexts = db.prepare(
       lot(`leaf_index, classification, entry, contents.id, closed IS NULL, ${DECIDED}`),
     );
-    for (const statement of [this.#outlines, this.#joined, this.#withoutTexts])
+    for (const statement of [this.#lengths, this.#joined, this.#withoutTexts])
       statement.setReturnArrays(true);
   }
 
@@ -98,7 +98,7 @@ export class LogRows {
 
   /** Undefined if they must be read column by column. */
   #usualRows(tenant: number, from: SQLInputValue, last: SQLInputValue): LogRow[] | undefined {
-    const outlines = valuesOf(this.#outlines, tenant, from, last);
+    const outlines = valuesOf(this.#lengths, tenant, from, last);
     if (outlines.length === 0) return [];
     let length = 0;
     for (const outline of outlines) {
