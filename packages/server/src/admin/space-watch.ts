@@ -24,19 +24,21 @@ const MEBIBYTE = 2 ** 20;
 export function watchSpace({ place, freeBytes, limits, telemetry }: SpaceWatchParts): SpaceWatch {
   let free: number | undefined;
   let status: Finding['status'] | 'Healthy' = 'Healthy';
-  const isUnder = (limit: number, wasUnder: boolean) =>
-    free !== undefined && free < limit * (wasUnder ? MARGIN : 1);
   return {
     name: `the free space of the ${place}`,
     place,
     free: () => free,
     async measure() {
-      free = await freeBytes();
+      const found = await freeBytes();
+      free = found;
+      // A disk that was full is not known to have room now.
+      if (found === undefined) return;
+      const isUnder = (limit: number, wasUnder: boolean) => found < limit * (wasUnder ? MARGIN : 1);
       const before = status;
       if (isUnder(limits.unhealthyBytes, before === 'Unhealthy')) status = 'Unhealthy';
       else status = isUnder(limits.degradedBytes, before !== 'Healthy') ? 'Degraded' : 'Healthy';
-      if (status === before || free === undefined) return;
-      const facts = { place, freeMiB: Math.floor(free / MEBIBYTE) };
+      if (status === before) return;
+      const facts = { place, freeMiB: Math.floor(found / MEBIBYTE) };
       if (status === 'Healthy') telemetry.info('there is enough free disk space again', facts);
       else telemetry.warn('free disk space is running out', facts);
     },

@@ -32,6 +32,11 @@ export interface WatchParts {
   readonly telemetry: Pick<Telemetry, 'warn' | 'error'>;
 }
 
+/** Longer than a measurement takes that will end. */
+const MEASURE_MS_MAX = 30_000;
+/** So long a stop waits for a measurement under way: a file system that hangs must not hold it up. */
+const LAST_MEASUREMENT_MS_MAX = 1000;
+
 /** Each has a loop of its own: a measurement that hangs holds up no other. */
 export function startWatches(
   watches: readonly Watch[],
@@ -43,17 +48,43 @@ export function startWatches(
 
   function startWatch(watch: Watch): Loop {
     const { name } = watch;
+    // Begun once and waited for again, because each that hangs in the file system holds a thread of the process.
+    let underWay: Promise<void> | undefined;
     return startLoop({
       clock,
       random,
       paceMs: PACE_MS,
       backOffMs: BACK_OFF_MS,
       backOffMsMax: BACK_OFF_MS_MAX,
-      turn: async () => watch.measure(),
+      turn: (signal) => {
+        underWay ??= begin(watch).finally(() => (underWay = undefined));
+        return waitFor(underWay, clock, signal);
+      },
       onFailure: ({ error }) => telemetry.warn(`${name} could not be measured`, { cause: String(error) }),
       onBroken: (error) => telemetry.error(`${name} is no longer measured`, error),
     });
   }
+}
+
+async function begin(watch: Watch): Promise<void> {
+  await watch.measure();
+}
+
+function waitFor(measurement: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const tooLate = () => reject(new Error(`it is not done after ${MEASURE_MS_MAX / 1000} s`));
+    let timer = clock.after(MEASURE_MS_MAX, tooLate);
+    const stop = () => {
+      timer.cancel();
+      timer = clock.after(LAST_MEASUREMENT_MS_MAX, resolve);
+    };
+    signal.addEventListener('abort', stop);
+    const end = () => {
+      timer.cancel();
+      signal.removeEventListener('abort', stop);
+    };
+    void measurement.then(resolve, reject).finally(end);
+  });
 }
 
 /** The check and what the watches have found: the worst of them decides, and all of them are told. */

@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createSystemRandom } from '../runtime/random.ts';
 import { createAuthority } from '../testing/certificates.ts';
 import { createFakeClock } from '../testing/fake-clock.ts';
 import { watchCertificate } from './certificate-watch.ts';
 import { watchClock } from './clock-watch.ts';
 import type { Check } from './health.ts';
 import { watchSpace } from './space-watch.ts';
-import { type Finding, type Watch, withFindings } from './watch.ts';
+import { type Finding, startWatches, type Watch, withFindings } from './watch.ts';
 
 const DAY_MS = 86_400_000;
 const MEBIBYTE = 2 ** 20;
@@ -48,6 +49,11 @@ test('a disk that fills up is Degraded, then Unhealthy, and sound again once it 
   assert.equal(lines.length, 4, 'one line for each change');
   free = undefined;
   assert.equal(await told(watch), '', 'what the file system does not say is no finding');
+  free = 99 * MEBIBYTE;
+  await told(watch);
+  free = undefined;
+  assert.match(await told(watch), /^Unhealthy/, 'a full disk that says nothing has no room');
+  assert.equal(watch.free(), undefined);
 });
 
 test('a clock that is set back is told of for an hour; one that is set ahead, or a bit, is not', async () => {
@@ -114,6 +120,31 @@ test('a certificate is told of from 14 days before its end, by its own end and n
   watch.shown(authority.issue({ hosts: ['localhost'] }).certificate);
   assert.equal(await told(watch), '', 'a new one is in use');
   assert.equal(watchCertificate(undefined, clock, telemetry), undefined, 'plain HTTP');
+});
+
+test('a measurement that hangs is told of, is not begun a second time, and holds up no stop', async () => {
+  const clock = createFakeClock();
+  const { lines, telemetry } = noting();
+  let begun = 0;
+  const hung = {
+    name: 'the disk',
+    findings: () => [],
+    measure() {
+      begun += 1;
+      return new Promise<void>(() => {});
+    },
+  };
+  const random = createSystemRandom();
+  const started = startWatches([hung], { clock, random, telemetry: { ...telemetry, error: assert.fail } });
+  await clock.advance(29_000);
+  assert.deepEqual(lines, []);
+  await clock.advance(90_000);
+  assert.ok(lines.length > 1 && lines.every((line) => line === 'the disk could not be measured'));
+  const ended = started[Symbol.asyncDispose]();
+  await clock.advance(1000);
+  await ended;
+  assert.equal(begun, 1);
+  assert.equal(clock.pending(), 0);
 });
 
 test('a check tells all that was found, and the worst of it decides', async () => {

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { ULID_PATTERN } from '@tallystick/contract';
+import type { Lifecycle } from '../admin/lifecycle.ts';
+import type { Gateway } from '../gateway/pipeline.ts';
 import { ALLOWED, believeKey, boundOperations, EVENT, EVENT_ID } from '../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
@@ -353,4 +355,17 @@ test('behind TLS the answers ask for TLS from then on', async () => {
   await using app = await startTestApp({ Server__PublicUrl: 'https://audit.example.com' });
   const { headers } = await ask(app, '/health/live');
   assert.equal(headers.get('strict-transport-security'), 'max-age=31536000');
+});
+
+test('a stop is told to probes before anything is waited for', async () => {
+  let lifecycle: Lifecycle | undefined;
+  const mounts = (gateway: Gateway) => {
+    ({ lifecycle } = gateway);
+    return [];
+  };
+  const app = await startTestApp({}, { mounts });
+  assert.equal(lifecycle?.phase, 'Serving');
+  const ended = app[Symbol.asyncDispose]();
+  assert.equal(lifecycle?.phase, 'Draining');
+  await ended;
 });

@@ -104,10 +104,7 @@ export async function createApp(
   for (const part of [storage, store.keyUses, anchor]) built.use(part);
   // The node gives up its shares once no loop works on them any more.
   built.use(store.membership);
-  built.use(waysOut);
-  built.use(witnessing);
-  built.use(checkpointer);
-  built.use(scrubber);
+  for (const part of [waysOut, witnessing, checkpointer, scrubber]) built.use(part);
   const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
   for (const follower of store.followers) built.use(follower);
   built.use(store.exporting);
@@ -115,10 +112,7 @@ export async function createApp(
   built.use(store.sweeper);
   built.use(sequencer);
   built.use(largeBodies);
-  built.defer(async () => {
-    lifecycle.moveTo('Draining');
-    await drainServer(server, overrides.drainTimes ?? DRAIN_TIMES, clock, telemetry);
-  });
+  built.defer(() => drainServer(server, overrides.drainTimes ?? DRAIN_TIMES, clock, telemetry));
   return {
     async start() {
       address = await listen(server, config.server);
@@ -132,7 +126,11 @@ export async function createApp(
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },
-    [Symbol.asyncDispose]: () => built.disposeAsync(),
+    [Symbol.asyncDispose]: () => {
+      // Balancers look elsewhere while the loops come to their end.
+      lifecycle.moveTo('Draining');
+      return built.disposeAsync();
+    },
   };
 }
 
