@@ -35,9 +35,12 @@ export function indicatorsOf({ work, projections, deadLetters }: Figures): Servi
   };
 }
 
-export function sharedMetrics({ work, projections, deadLetters, deliveries }: Figures): Metric[] {
-  const ofEach = (valueOf: (projection: ProjectionFigures) => number): MetricSample[] =>
-    projections.map((each) => ({ labels: { projection: each.name }, value: valueOf(each) }));
+export function sharedMetrics(figures: Figures): Metric[] {
+  return [...workMetrics(figures.work), ...storedMetrics(figures)];
+}
+
+/** What the process counts by itself. */
+export function workMetrics(work: WorkFigures): Metric[] {
   return [
     {
       name: 'tallystick_requests_total',
@@ -59,8 +62,22 @@ export function sharedMetrics({ work, projections, deadLetters, deliveries }: Fi
       'Reading events; quantiles of the last minutes.',
       work.query,
     ),
+    {
+      name: 'tallystick_delivery_attempts_total',
+      type: 'Counter',
+      help: 'Attempts to deliver to consumers of webhooks, by what came of them.',
+      samples: work.deliveryAttempts.map(({ outcome, count }) => ({ labels: { outcome }, value: count })),
+    },
+  ];
+}
+
+/** What the store has to be asked for. */
+function storedMetrics({ projections, deadLetters, deliveries }: Figures): Metric[] {
+  const ofEach = (valueOf: (projection: ProjectionFigures) => number): MetricSample[] =>
+    projections.map((each) => ({ labels: { projection: each.name }, value: valueOf(each) }));
+  return [
     gauge('tallystick_dead_letters', 'Messages that are out of attempts.', deadLetters),
-    ...deliveryMetrics(work, deliveries),
+    ...deliveryMetrics(deliveries),
     {
       name: 'tallystick_projection_lag_seconds',
       type: 'Gauge',
@@ -76,14 +93,8 @@ export function sharedMetrics({ work, projections, deadLetters, deliveries }: Fi
   ];
 }
 
-function deliveryMetrics({ deliveryAttempts }: WorkFigures, now: DeliveryFigures): Metric[] {
+function deliveryMetrics(now: DeliveryFigures): Metric[] {
   return [
-    {
-      name: 'tallystick_delivery_attempts_total',
-      type: 'Counter',
-      help: 'Attempts to deliver to consumers of webhooks, by what came of them.',
-      samples: deliveryAttempts.map(({ outcome, count }) => ({ labels: { outcome }, value: count })),
-    },
     gauge(
       'tallystick_deliveries_queued',
       'Deliveries that are neither acknowledged nor dead letters.',

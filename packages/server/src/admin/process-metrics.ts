@@ -9,7 +9,7 @@ import type { Witnessing } from '../streams/witness/witnessing.ts';
 import { levelMetrics } from './level-metrics.ts';
 import type { Levels } from './levels.ts';
 import type { Meter } from './meter.ts';
-import { type Figures, gauge, histogramSamples, sharedMetrics } from './metrics.ts';
+import { type Figures, gauge, histogramSamples, sharedMetrics, workMetrics } from './metrics.ts';
 import { type WatchFigures, watchMetrics } from './watch-metrics.ts';
 import type { Work } from './work-figures.ts';
 
@@ -27,12 +27,19 @@ export interface ProcessParts {
   readonly startedAtMs: number;
 }
 
+/** The figures of one moment; without those of the store where it cannot be asked. */
+export type KnownFigures = Figures | Pick<Figures, 'work'>;
+
 /** `usage`: what the process uses of its machine. */
-export function processMetrics(figures: Figures, parts: ProcessParts, usage: readonly Metric[]): Metric[] {
+export function processMetrics(
+  figures: KnownFigures,
+  parts: ProcessParts,
+  usage: readonly Metric[],
+): Metric[] {
   return [
     ...programMetrics(parts),
     ...usage,
-    ...sharedMetrics(figures),
+    ...('deliveries' in figures ? sharedMetrics(figures) : workMetrics(figures.work)),
     ...durationMetrics(parts),
     ...logMetrics(parts),
     spanMetric(parts),

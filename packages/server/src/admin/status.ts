@@ -22,7 +22,7 @@ import type { Health } from './health.ts';
 import type { Levels } from './levels.ts';
 import type { Meter } from './meter.ts';
 import { type DeliveryFigures, type Figures, indicatorsOf } from './metrics.ts';
-import { processMetrics, type ProcessParts } from './process-metrics.ts';
+import { type KnownFigures, processMetrics, type ProcessParts } from './process-metrics.ts';
 import type { ProjectionFigures, Projections } from './projections.ts';
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus-text.ts';
 import type { UsageMetrics } from './process-usage-metrics.ts';
@@ -59,20 +59,31 @@ interface Started {
   readonly startedNs: number;
 }
 
-/** Make it when the service starts: the uptime counts from then on. `readMetrics` reads those of the process. */
+/** Reads the metrics of the process. */
+export interface MetricReadings {
+  /** The store is asked for some. */
+  readonly all: () => Promise<Metric[]>;
+  /** Those that the process knows by itself. */
+  readonly own: () => Promise<Metric[]>;
+}
+
+/** Make it when the service starts: the uptime counts from then on. */
 export function createStatus(parts: StatusParts) {
   const started = { startedAtMs: parts.clock.now(), startedNs: parts.clock.monotonicNs() };
-  const ofProcess = async (figures: Figures): Promise<Metric[]> =>
+  const ofProcess = async (figures: KnownFigures): Promise<Metric[]> =>
     processMetrics(figures, { ...parts, ...started }, await parts.usage.read());
-  const readMetrics = async () => ofProcess(await processFigures(parts));
-  return { readMetrics, operations: operationsOf(parts, started, ofProcess, readMetrics) };
+  const readings: MetricReadings = {
+    all: async () => ofProcess(await processFigures(parts)),
+    own: () => ofProcess({ work: parts.meter.ofProcess() }),
+  };
+  return { readings, operations: operationsOf(parts, started, ofProcess, readings) };
 }
 
 function operationsOf(
   parts: StatusParts,
   started: Started,
   ofProcess: (figures: Figures) => Promise<Metric[]>,
-  readMetrics: () => Promise<Metric[]>,
+  readings: MetricReadings,
 ) {
   const { clock } = parts;
   return {
@@ -95,7 +106,7 @@ function operationsOf(
       kind: 'Done',
       body: {
         mediaType: PROMETHEUS_TYPE,
-        bytes: new TextEncoder().encode(prometheusText(await readMetrics())),
+        bytes: new TextEncoder().encode(prometheusText(await readings.all())),
       },
     }),
   };

@@ -3,6 +3,7 @@
 
 import type { HealthReport } from '@tallystick/contract';
 import type { Clock } from '../runtime/clock.ts';
+import { waitFor } from '../runtime/deadline.ts';
 import { type Loop, startLoop } from '../runtime/loop.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -32,10 +33,14 @@ export interface WatchParts {
   readonly telemetry: Pick<Telemetry, 'warn' | 'error'>;
 }
 
-/** Longer than a measurement takes that will end. */
 const MEASURE_MS_MAX = 30_000;
-/** So long a stop waits for a measurement under way: a file system that hangs must not hold it up. */
-const LAST_MEASUREMENT_MS_MAX = 1000;
+const PATIENCE = {
+  // Longer than a measurement takes that will end.
+  timeoutMs: MEASURE_MS_MAX,
+  tooLate: () => new Error(`it is not done after ${MEASURE_MS_MAX / 1000} s`),
+  // A file system that hangs must not hold up a stop.
+  lastMs: 1000,
+};
 
 /** Each has a loop of its own: a measurement that hangs holds up no other. */
 export function startWatches(
@@ -58,7 +63,7 @@ export function startWatches(
       backOffMsMax: BACK_OFF_MS_MAX,
       turn: (signal) => {
         underWay ??= begin(watch).finally(() => (underWay = undefined));
-        return waitFor(underWay, clock, signal);
+        return waitFor(underWay, clock, { ...PATIENCE, stop: signal });
       },
       onFailure: ({ error }) => telemetry.warn(`${name} could not be measured`, { cause: String(error) }),
       onBroken: (error) => telemetry.error(`${name} is no longer measured`, error),
@@ -68,23 +73,6 @@ export function startWatches(
 
 async function begin(watch: Watch): Promise<void> {
   await watch.measure();
-}
-
-function waitFor(measurement: Promise<void>, clock: Clock, signal: AbortSignal): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const tooLate = () => reject(new Error(`it is not done after ${MEASURE_MS_MAX / 1000} s`));
-    let timer = clock.after(MEASURE_MS_MAX, tooLate);
-    const stop = () => {
-      timer.cancel();
-      timer = clock.after(LAST_MEASUREMENT_MS_MAX, resolve);
-    };
-    signal.addEventListener('abort', stop);
-    const end = () => {
-      timer.cancel();
-      signal.removeEventListener('abort', stop);
-    };
-    void measurement.then(resolve, reject).finally(end);
-  });
 }
 
 /** The check and what the watches have found: the worst of them decides, and all of them are told. */

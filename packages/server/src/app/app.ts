@@ -95,7 +95,7 @@ export async function createApp(
   built.use(openTelemetry);
   const rates = ratesOn(surroundings, health, built);
   const watching = { health, scrubber, watches, usage: built.use(createUsageMetrics(clock)), spans };
-  const { operations: status, readMetrics } = statusOn(store, surroundings, watching);
+  const { operations: status, readings } = statusOn(store, surroundings, watching);
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
@@ -122,7 +122,7 @@ export async function createApp(
       built.use(watches.start(overrides.levelPaceMs));
       built.use(store.webhooks.startStatusWatch(() => health.report()));
       for (const each of [scrubber, indexScrubber]) each.start();
-      built.use(openTelemetry?.exportMetrics(readMetrics));
+      built.use(openTelemetry?.exportMetrics(readings));
       lifecycle.moveTo('Serving');
       return { address, firstKey };
     },

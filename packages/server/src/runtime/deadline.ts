@@ -57,3 +57,36 @@ export function withDeadline<T>(
     }
   });
 }
+
+export interface Patience {
+  readonly timeoutMs: number;
+  readonly tooLate: () => Error;
+  /** Once it aborts, `lastMs` are left. */
+  readonly stop: AbortSignal;
+  readonly lastMs: number;
+}
+
+/** Waits for work that was begun before, and may hang: for a time, and hardly any longer once all of it is to stop. */
+export function waitFor<T>(
+  work: Promise<T>,
+  clock: Clock,
+  { timeoutMs, tooLate, stop, lastMs }: Patience,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const giveUp = () => {
+      end();
+      reject(tooLate());
+    };
+    let timer = clock.after(stop.aborted ? lastMs : timeoutMs, giveUp);
+    const hurry = () => {
+      timer.cancel();
+      timer = clock.after(lastMs, giveUp);
+    };
+    const end = () => {
+      timer.cancel();
+      stop.removeEventListener('abort', hurry);
+    };
+    stop.addEventListener('abort', hurry);
+    work.then(resolve, reject).finally(end);
+  });
+}

@@ -10,7 +10,8 @@ import {
   type PushMetricExporter,
 } from '@opentelemetry/sdk-metrics';
 import type { Metric } from '@tallystick/contract';
-import { type Clock, wait } from '../../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { waitFor } from '../../runtime/deadline.ts';
 import { metricData } from './metric-data.ts';
 import { type TellingParts, ToldFailures } from './told-failures.ts';
 
@@ -27,62 +28,93 @@ export interface MetricExportParts extends TellingParts {
   readonly clock: Clock;
 }
 
+export interface MetricReadings {
+  /** The store is asked for some. */
+  readonly all: () => Promise<readonly Metric[]>;
+  /** Those that the process knows by itself: they are sent where the store does not answer. */
+  readonly own: () => Promise<readonly Metric[]>;
+}
+
 export interface MetricExport {
   /** Begins to send what is read. */
-  start(read: () => Promise<readonly Metric[]>): void;
+  start(readings: MetricReadings): void;
   /** Reads for the last time and resolves when that is done, or takes too long; no reading begins afterwards. */
   stopReading(): Promise<void>;
   /** Resolves when the last metrics are sent, or cannot be. */
   ended(): Promise<void>;
 }
 
+/** A database that does not answer must not hold up the stop. */
 const LAST_READING_MS_MAX = 1000;
 
 export async function createMetricExport(parts: MetricExportParts): Promise<MetricExport> {
-  const { options, resource, clock } = parts;
+  const { options, resource } = parts;
   const exporter = await exporterOf(parts);
+  const stop = new AbortController();
   let provider: MeterProvider | undefined;
-  let reading: Promise<unknown> = Promise.resolve();
+  let collecting: Promise<unknown> = Promise.resolve();
   let sending: Promise<void> = Promise.resolve();
   return {
-    start(read) {
-      const onReading = (begun: Promise<unknown>) => void (reading = begun);
-      const producer = producerOf(parts, onReading, read);
+    start(readings) {
+      const producer = producerOf(parts, readings, stop.signal);
+      const noted: MetricProducer = {
+        collect: (options) => {
+          const collected = producer.collect(options);
+          collecting = collected;
+          return collected;
+        },
+      };
       const reader = new PeriodicExportingMetricReader({
         exporter,
         exportIntervalMillis: options.intervalMs,
         exportTimeoutMillis: options.timeoutMs,
-        metricProducers: [producer],
+        metricProducers: [noted],
       });
       provider = new MeterProvider({ resource, readers: [reader] });
     },
     async stopReading() {
+      stop.abort();
       sending = provider?.shutdown().catch(() => {}) ?? sending;
       // The SDK asks in a turn of its own.
       await new Promise((resolve) => setImmediate(resolve));
-      // A database that does not answer must not hold up the stop.
-      await Promise.race([reading, wait(clock, LAST_READING_MS_MAX)]);
+      await collecting;
     },
     ended: () => sending,
   };
 }
 
 function producerOf(
-  { clock, resource, scope }: MetricExportParts,
-  onReading: (reading: Promise<unknown>) => void,
-  read: () => Promise<readonly Metric[]>,
+  { clock, telemetry, options, resource, scope }: MetricExportParts,
+  readings: MetricReadings,
+  stop: AbortSignal,
 ): MetricProducer {
   const beganMs = clock.now();
+  const told = new ToldFailures('metrics of the store', { clock, telemetry });
+  // Half of the time is for sending.
+  const timeoutMs = options.timeoutMs / 2;
+  const tooLate = () => new Error('they were not read in time');
+  /** Begun once and waited for again: readings that hang must not pile up in the database. */
+  let underWay: Promise<readonly Metric[]> | undefined;
+  const read = async () => {
+    try {
+      underWay ??= readings.all().finally(() => (underWay = undefined));
+      const metrics = await waitFor(underWay, clock, {
+        timeoutMs,
+        tooLate,
+        stop,
+        lastMs: LAST_READING_MS_MAX,
+      });
+      told.succeeded();
+      return metrics;
+    } catch (error) {
+      told.failed(error instanceof Error ? error : new Error(String(error)));
+      return readings.own().catch(() => []);
+    }
+  };
   return {
     async collect() {
-      const reading = read().then(
-        (metrics) => ({ metrics, errors: [] }),
-        (error: unknown) => ({ metrics: [], errors: [error] }),
-      );
-      onReading(reading);
-      const { metrics, errors } = await reading;
-      const data = metricData(metrics, { beganMs, nowMs: clock.now() });
-      return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics: data }] }, errors };
+      const data = metricData(await read(), { beganMs, nowMs: clock.now() });
+      return { resourceMetrics: { resource, scopeMetrics: [{ scope, metrics: data }] }, errors: [] };
     },
   };
 }

@@ -18,12 +18,11 @@ import {
   type Resource,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
-import type { Metric } from '@tallystick/contract';
 import { type Clock, wait } from '../../runtime/clock.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { SpanCounts, Tracing } from '../../telemetry/tracing.ts';
 import { BoundedSpans } from './bounded-spans.ts';
-import { createMetricExport, type MetricOptions } from './metric-export.ts';
+import { createMetricExport, type MetricOptions, type MetricReadings } from './metric-export.ts';
 import { OtelTracing } from './otel-tracing.ts';
 
 export type Protocol = 'http/protobuf' | 'http/json';
@@ -51,7 +50,7 @@ export interface OpenTelemetry extends AsyncDisposable {
   /** Undefined: nothing is traced. */
   readonly spans: (() => SpanCounts) | undefined;
   /** From now on metrics are read and sent, until what is returned is disposed: then nothing is read any more. */
-  exportMetrics(read: () => Promise<readonly Metric[]>): AsyncDisposable;
+  exportMetrics(readings: MetricReadings): AsyncDisposable;
 }
 
 /** How long a stop waits for the last spans and metrics to be taken. */
@@ -70,8 +69,8 @@ export async function startOpenTelemetry(parts: OtelParts): Promise<OpenTelemetr
   return {
     tracing: traces?.tracing,
     spans: traces?.spans,
-    exportMetrics(read) {
-      metrics?.start(read);
+    exportMetrics(readings) {
+      metrics?.start(readings);
       return { [Symbol.asyncDispose]: async () => metrics?.stopReading() };
     },
     async [Symbol.asyncDispose]() {

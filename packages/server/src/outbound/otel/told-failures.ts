@@ -16,7 +16,7 @@ export class ToldFailures {
   readonly #parts: TellingParts;
   #toldNs: number | undefined;
 
-  constructor(what: 'traces' | 'metrics', parts: TellingParts) {
+  constructor(what: 'traces' | 'metrics' | 'metrics of the store', parts: TellingParts) {
     this.#what = what;
     this.#parts = parts;
   }
