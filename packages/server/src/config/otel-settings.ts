@@ -1,8 +1,9 @@
 // What the OTEL_ variables of OpenTelemetry say of traces and metrics. They are the names that every program has in common, so
 // they are no settings of ours; those that the exporters read by themselves (endpoint, headers, timeout, compression,
-// certificates) and those of the resource are left to them. Nothing is exported unless a receiver is named.
+// certificates) are judged and left to them, and so are those of the resource. Nothing is exported unless a receiver is named.
 
 import { ConfigError } from './config-error.ts';
+import { receiverProblems, refusal, type Signal, type Variables } from './otel-receiver.ts';
 
 export type OtelProtocol = 'http/protobuf' | 'http/json';
 
@@ -34,8 +35,6 @@ export interface OtelSettings {
   readonly metrics: OtelMetrics | undefined;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 const SAMPLERS = [
   'always_on',
   'always_off',
@@ -54,6 +53,10 @@ export function readOtelSettings(variables: Variables): OtelSettings | undefined
   if (reader.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return undefined;
   const traces = reader.isWanted('TRACES') ? tracesOf(reader) : undefined;
   const metrics = reader.isWanted('METRICS') ? metricsOf(reader) : undefined;
+  const wanted: Signal[] = [];
+  if (traces !== undefined) wanted.push('TRACES');
+  if (metrics !== undefined) wanted.push('METRICS');
+  reader.problems.push(...receiverProblems(variables, wanted));
   if (reader.problems.length > 0) throw new ConfigError(reader.problems);
   return traces === undefined && metrics === undefined ? undefined : { traces, metrics };
 }
@@ -98,14 +101,14 @@ class Reader {
     return value === '' ? undefined : value;
   }
 
-  isWanted(signal: 'TRACES' | 'METRICS'): boolean {
+  isWanted(signal: Signal): boolean {
     const exporter = this.choice(`OTEL_${signal}_EXPORTER`, EXPORTERS);
     if (exporter !== undefined) return exporter === 'otlp';
     const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];
     return names.some((name) => this.text(name) !== undefined);
   }
 
-  protocol(signal: 'TRACES' | 'METRICS'): OtelProtocol {
+  protocol(signal: Signal): OtelProtocol {
     return (
       this.choice(`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, PROTOCOLS) ??
       this.choice('OTEL_EXPORTER_OTLP_PROTOCOL', PROTOCOLS) ??
@@ -140,6 +143,6 @@ class Reader {
   }
 
   #refuse(name: string, value: string, allowed: string): void {
-    this.problems.push(`${name} is ${JSON.stringify(value.slice(0, 200))}; allowed: ${allowed}`);
+    this.problems.push(refusal(name, value, allowed));
   }
 }

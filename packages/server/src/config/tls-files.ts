@@ -68,7 +68,7 @@ function requirePair(files: TlsFiles, names: TlsFileNames, problems: readonly st
 }
 
 /** A secure context alone takes an empty file for none given, and would then refuse every handshake. */
-function arePair({ certificate, key }: TlsFiles): boolean {
+export function arePair({ certificate, key }: TlsFiles): boolean {
   try {
     if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))) return false;
     createSecureContext({ cert: certificate, key });
@@ -78,7 +78,7 @@ function arePair({ certificate, key }: TlsFiles): boolean {
   }
 }
 
-function unreadable(setting: string, file: string, error: unknown): string {
+export function unreadable(setting: string, file: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
   return `${setting}: cannot read ${file} (${code})`;
 }
