@@ -45,6 +45,16 @@ test('each tenant has its own figures, and the process those of all and of none'
   );
 });
 
+test('availability is of requests whose callers may make them, and of failures of ours', () => {
+  const { meter } = build();
+  for (let i = 0; i < 10; i++) meter.answered(INGEST, undefined, '4xx', 0, false);
+  meter.answered(INGEST, 'acme', '4xx', 0);
+  meter.answered(INGEST, 'acme', '2xx', 0);
+  meter.answered(INGEST, undefined, '5xx', 0, false);
+  assert.deepEqual(meter.ofProcess().availability, { answered: 3, failed: 1 });
+  assert.deepEqual(meter.ofTenant('acme').availability, { answered: 2, failed: 0 });
+});
+
 test('latencies are of work that was not refused: ingestion, queries, and neither', async () => {
   const { clock, meter } = build();
   const work = async (

@@ -23,13 +23,15 @@ import type {
 export interface Meter {
   /**
    * A request was answered or refused. `tenant` is the only tenant that it concerns; a request that reaches beyond a
-   * tenant, or was refused before its tenant was known, has none.
+   * tenant, or was refused before its tenant was known, has none. `beganNs`: when all of it was there, if reading it took time.
+   * `isAdmitted`: the caller was known to be allowed to make it.
    */
   answered(
     operation: Operation<OperationName>,
     tenant: TenantId | undefined,
     status: StatusKind,
     beganNs: number,
+    isAdmitted?: boolean,
   ): void;
   /** This number of events of a tenant became durable. */
   accepted(tenant: TenantId, events: number): void;
@@ -116,6 +118,7 @@ class CountingMeter implements Meter {
     tenant: TenantId | undefined,
     status: StatusKind,
     beganNs: number,
+    isAdmitted = true,
   ): void {
     const nowNs = this.#clock.monotonicNs();
     const spanNs = nowNs - beganNs;
@@ -125,8 +128,8 @@ class CountingMeter implements Meter {
     const isWork = status !== '4xx';
     if (isWork) this.requestDurations[work].note(spanNs);
     const isFailed = status === '5xx';
-    // Probes need no permission, and come however few requests there are.
-    const isJudged = permission !== null;
+    // Probes need no permission, and come however few requests there are. Strangers, who are refused, would hide failures as well.
+    const isJudged = permission !== null && (isAdmitted || isWork);
     count(this.#counts, cell, isWork ? work : 'other', spanNs);
     if (isJudged) this.#counts.outcomes.note(isFailed, nowNs);
     if (isWork && work !== 'other') this.#windows.of(work).note(spanNs, nowNs);

@@ -376,4 +376,22 @@ test('every call is noted once, with how it ended, for the tenant that it concer
     'status.get 5xx 2',
     'tenants.list 5xx 1',
   ]);
+  const { answered, failed } = meter.ofProcess().availability;
+  assert.deepEqual([answered, failed], [7, 4], 'without the two whose callers may not make them');
+});
+
+test('the time that a client takes to send its request is no time of the service', async () => {
+  const clock = createFakeClock();
+  const meter = createMeter(clock);
+  const gateway = build({ clock, meter });
+  gateway.lifecycle.moveTo('Serving');
+  const receive: Arrival['receive'] = async (_, onSent) => {
+    const beganNs = clock.monotonicNs();
+    await clock.advance(5000);
+    onSent(clock.monotonicNs() - beganNs);
+    return await received({ event: EVENT });
+  };
+  assert.equal(await codeOf(arrive({ receive }), gateway), 'Created');
+  const { count, sumSeconds } = meter.ofTenant('acme').ingest;
+  assert.deepEqual([count, sumSeconds], [1, 0]);
 });

@@ -15,7 +15,7 @@ import type { Authenticate, Credentials } from '../access/credentials.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
 import type { Meter } from '../admin/meter.ts';
-import { statusOfAnswer, statusOfError } from '../admin/work-figures.ts';
+import { statusOfAnswer, statusOfError, type StatusKind } from '../admin/work-figures.ts';
 import type { Call, Received } from '../call.ts';
 import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '../operations.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -51,9 +51,9 @@ export interface Arrival {
   readonly path: string;
   /**
    * Reads the rest of the request and makes the operation's input of it; synchronously if all of it is there. What a
-   * sender sends at once is counted together.
+   * sender sends at once is counted together. `onSent` is told how long the sender took, where it was waited for.
    */
-  receive(sender: string): Received | Promise<Received>;
+  receive(sender: string, onSent: (spanNs: number) => void): Received | Promise<Received>;
 }
 
 export interface Gateway {
@@ -76,6 +76,10 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   const { clock, meter } = gateway;
   const beganNs = clock.monotonicNs();
   let concerned: TenantId | undefined;
+  let sendingNs = 0;
+  let isAdmitted = false;
+  const note = (status: StatusKind) =>
+    meter.answered(operation, concerned, status, beganNs + sendingNs, isAdmitted);
   try {
     checkRetired(arrival.version, gateway.versionStates);
     correlation.check();
@@ -91,11 +95,16 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     concerned = tenantConcerned(operation, caller, tenant);
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
     if (!isLinked) authorize(operation, caller);
+    // A link is judged by its operation.
+    isAdmitted = !isLinked;
     checkSunset(operation, arrival.version, gateway.versionStates);
     // Known to be allowed to: strangers take none of the tenant's permits.
     if (rates !== undefined && operation.rated === true && tenant !== undefined)
       await rates.admitIngestion(tenant, tenantRecord?.tier ?? 'Standard', arrival.sender);
-    const received = await arrival.receive(tenant ?? caller?.identity ?? '');
+    const received = await arrival.receive(tenant ?? caller?.identity ?? '', (spanNs) => {
+      // A client that sends slowly does not make the service slow.
+      sendingNs = spanNs;
+    });
     correlation.adoptFrom(operation, received.input);
     const key = operation.idempotency === 'Key' ? arrival.idempotencyKey : undefined;
     const once = key === undefined ? undefined : idempotencyKeyOf(key, received, caller);
@@ -110,10 +119,10 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
         gateway,
       ),
     );
-    meter.answered(operation, concerned, statusOfAnswer(given.kind), beganNs);
+    note(statusOfAnswer(given.kind));
     return given;
   } catch (error) {
-    meter.answered(operation, concerned, statusOfError(error), beganNs);
+    note(statusOfError(error));
     throw error;
   }
 }

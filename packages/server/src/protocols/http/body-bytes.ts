@@ -30,6 +30,8 @@ export function expectContinue(request: IncomingMessage, response: ServerRespons
 export interface SentBody {
   readonly request: IncomingMessage;
   readonly sender: string;
+  /** Told how long its bytes took to come, where they were waited for. */
+  readonly onSent?: (spanNs: number) => void;
 }
 
 export interface BytesLimits {
@@ -66,7 +68,7 @@ function decoded(request: IncomingMessage): Decoded {
 
 /** At once, where all of it is there; empty where nothing was sent. */
 export function readBytes(
-  { request, sender }: SentBody,
+  { request, sender, onSent }: SentBody,
   { bytesMax, timeoutMs }: BytesLimits,
   { budget, clock }: BytesParts,
 ): Uint8Array | Promise<Uint8Array> {
@@ -84,12 +86,14 @@ export function readBytes(
     return whole;
   }
 
+  const beganNs = clock.monotonicNs();
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     let held = 0;
     const finish = (settle: () => void) => {
       timer.cancel();
+      onSent?.(clock.monotonicNs() - beganNs);
       budget.giveBack(sender, held);
       held = 0;
       stream.removeListener('data', take);

@@ -97,6 +97,7 @@ export interface RequestParts {
   readonly query: QueryParameters;
   readonly parameters: Readonly<Record<string, string | undefined>>;
   readonly sender: string;
+  readonly onSent: (spanNs: number) => void;
 }
 
 /** Fills `input`; with the body last, at once where all of it is there. */

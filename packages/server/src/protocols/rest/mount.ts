@@ -71,7 +71,8 @@ async function routed(
     correlation,
     sender: ratedSender(exchange, gateway.clock),
     path,
-    receive: (sender) => receive(binding, { request, path, query, parameters, sender }, input, bodies),
+    receive: (sender, onSent) =>
+      receive(binding, { request, path, query, parameters, sender, onSent }, input, bodies),
   };
   const answer = await passThrough(arrival, gateway);
   return replyTo(answer, binding, version ?? FIRST_VERSION, input, {
