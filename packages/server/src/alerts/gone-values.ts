@@ -17,6 +17,7 @@ export async function forgetGoneValues(
   tenant: TenantId,
   signal: AbortSignal,
   parts: GoneValuesParts,
+  onPortion: () => void,
 ): Promise<void> {
   const violations = parts.violations.forTenant(tenant);
   for (let after = ''; ; ) {
@@ -27,6 +28,7 @@ export async function forgetGoneValues(
       portion.map(({ eventId }) => eventId),
       parts,
     );
+    onPortion();
     if (portion.length < PORTION) return;
     after = portion.at(-1)!.violationId;
   }

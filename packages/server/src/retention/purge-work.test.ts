@@ -103,7 +103,10 @@ test('a purge that is told to stop has what it has removed tidied up, and goes o
   } as unknown as PurgeParts;
   const task = { stream: 0, span: { firstIndex: 0, endIndex: drafts.length } };
   const job = { tenant: 'acme', body: JSON.stringify(task), attempts: 1 } as Job;
-  const outcome = await purgeWork(parts).handle(job, { signal: stop.signal, progress() {} });
+  const progress: string[] = [];
+  const holding = { signal: stop.signal, progress: (text: string) => void progress.push(text) };
+  const outcome = await purgeWork(parts).handle(job, holding);
+  assert.ok(progress.length > 1 && new Set(progress).size === progress.length, progress.join(' '));
   const left = await storage.removal.countContents('acme', [task.span]);
   assert.ok(left < drafts.length && left > (drafts.length * 3) / 4, `${left} are left`);
   assert.equal(outcome.status, 'Done');

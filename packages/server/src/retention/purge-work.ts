@@ -76,6 +76,12 @@ export function purgeJob(tenant: TenantId, jobId: string, task: Task, dueInMs?: 
   return { tenant, jobId, kind: 'Purge', uniqueKey, dueInMs, body: JSON.stringify(task) };
 }
 
+interface Doing {
+  readonly signal: AbortSignal;
+  /** A part of it is done: it is not stuck, however long all of it takes. */
+  readonly moved: () => void;
+}
+
 /** Streams of a tenant are purged one after the other. */
 export function purgeWork(parts: PurgeParts): PurgeWork {
   const failing = new Set<TenantId>();
@@ -84,13 +90,15 @@ export function purgeWork(parts: PurgeParts): PurgeWork {
     atOnce: AT_ONCE,
     perLane: 1,
     attemptsMax: ATTEMPTS_MAX,
-    async handle({ tenant, body, attempts }, { signal }) {
+    async handle({ tenant, body, attempts }, { signal, progress }) {
+      let steps = 0;
+      const doing: Doing = { signal, moved: () => progress(String((steps += 1))) };
       try {
         const task = parseJson(body) as Task;
         const outcome =
           task === 'Tidy'
-            ? await tidy(tenant, signal, parts)
-            : await purge(tenant, task, attempts > 1, signal, parts);
+            ? await tidy(tenant, doing, parts)
+            : await purge(tenant, task, attempts > 1, doing, parts);
         failing.delete(tenant);
         return outcome;
       } catch (error) {
@@ -119,7 +127,7 @@ async function purge(
   tenant: TenantId,
   { stream: streamFirstIndex, span }: Exclude<Task, 'Tidy'>,
   isRepeated: boolean,
-  signal: AbortSignal,
+  doing: Doing,
   parts: PurgeParts,
 ): Promise<JobOutcome> {
   const done = { status: 'Done' } as const;
@@ -130,7 +138,7 @@ async function purge(
   const within = span ?? { firstIndex: stream.firstIndex, endIndex: stream.endIndex };
   const signed = await signedPart(tenant, within, parts);
   const { notices, isStopped } =
-    signed === undefined ? NOTHING : await purgeSpan(tenant, signed, signal, parts);
+    signed === undefined ? NOTHING : await purgeSpan(tenant, signed, doing, parts);
   // An attempt that was killed may have removed all of it.
   const tidy = notices > 0 || isRepeated ? [purgeJob(tenant, parts.nextId(), 'Tidy')] : [];
   // The next attempt may find nothing more to remove, and would not know that this one has.
@@ -138,7 +146,7 @@ async function purge(
     const rest = purgeJob(tenant, parts.nextId(), { stream: streamFirstIndex, span });
     return { ...done, jobs: [...tidy, rest] };
   }
-  const next = await settle(tenant, stream, parts);
+  const next = await settle(tenant, stream, doing, parts);
   return { ...done, jobs: [...tidy, ...(next === undefined ? [] : [next])] };
 }
 
@@ -173,7 +181,7 @@ async function signedPart(
 async function purgeSpan(
   tenant: TenantId,
   { firstIndex, endIndex }: IndexSpan,
-  signal: AbortSignal,
+  { signal, moved }: Doing,
   parts: PurgeParts,
 ): Promise<Purged> {
   const deadline = new Deadline();
@@ -187,8 +195,10 @@ async function purgeSpan(
       signal.throwIfAborted();
       const portion = await portions.next(from);
       if (portion === undefined) break;
+      moved();
       const { removable, nextIndex, holdsAsOf } = portion;
       const removed = await removeAll(tenant, removable, { holdsAsOf, deadline }, parts);
+      moved();
       notices += removed.reduce((sum, { noticeIndexes }) => sum + noticeIndexes.length, 0);
       if (!removed.some(({ holdsChanged }) => holdsChanged)) from = nextIndex;
       else if (++changes > HOLD_CHANGES_MAX) break;
@@ -324,6 +334,7 @@ async function removeAll(
 async function settle(
   tenant: TenantId,
   { firstIndex, endIndex, sealedAtMs, isPurged }: StoredStream,
+  { moved }: Doing,
   { removal, clock, nextId, intervalMs }: PurgeParts,
 ): Promise<NewJob | undefined> {
   if (isPurged || (await removal.deletions(tenant, { firstIndex, endIndex }, 1)).length === 0)
@@ -331,6 +342,7 @@ async function settle(
   for (let from = firstIndex; from < endIndex; from += COUNTED) {
     const span = { firstIndex: from, endIndex: Math.min(endIndex, from + COUNTED) };
     if ((await removal.countContents(tenant, [span])) > 0) return undefined;
+    moved();
   }
   if (sealedAtMs === undefined) return purgeJob(tenant, nextId(), { stream: firstIndex }, intervalMs);
   await removal.markPurged(tenant, firstIndex, clock.now());
@@ -339,13 +351,16 @@ async function settle(
 
 async function tidy(
   tenant: TenantId,
-  signal: AbortSignal,
+  { signal, moved }: Doing,
   { index, removal, violations, log, clock }: PurgeParts,
 ): Promise<JobOutcome> {
   await index.forTenant(tenant).forget();
-  await forgetGoneValues(tenant, signal, { violations, log });
-  while (!signal.aborted && (await removal.reclaimSpace(clock.now())))
+  moved();
+  await forgetGoneValues(tenant, signal, { violations, log }, moved);
+  while (!signal.aborted && (await removal.reclaimSpace(clock.now()))) {
+    moved();
     await wait(clock, RECLAIM_PAUSE_MS, signal);
+  }
   // Fails where a reader is in the way for long: then all of it is done again.
   await removal.eraseTraces();
   return { status: 'Done' };
