@@ -42,7 +42,7 @@ export function createGet(parts: GetParts) {
     const related = await relatedTo(call, event, parts);
     await noteSecretsRead(call, [event, ...related.events], parts);
     const body = { ...event, relatedEntities: related.entities };
-    return { kind: 'Done', body, isGuarded: isGuarded(event) };
+    return { kind: 'Done', body, isGuarded: [event, ...related.events].some(isGuarded) };
   };
 }
 

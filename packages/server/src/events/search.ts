@@ -11,7 +11,7 @@ import {
 } from '@tallystick/contract';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { type Cursors, cursorError } from '../paging.ts';
-import { isGuarded, sightOf } from '../policies/sight.ts';
+import { isGuarded, mayShowGuarded, sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { EventIndex, Found, OrderStep, SortKey, Question } from './event-index.ts';
@@ -101,7 +101,10 @@ function createPerform(parts: SearchParts) {
         },
       },
       facts: { projectionLagMs: found.state.lagMs },
-      isGuarded: events.some(isGuarded),
+      // Buckets tell of all that was found, and not of this page alone.
+      isGuarded:
+        events.some(isGuarded) ||
+        (found.aggregations !== undefined && mayShowGuarded(call, search.filters?.classifications)),
     };
   };
 }

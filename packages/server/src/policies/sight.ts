@@ -149,6 +149,16 @@ export function isGuarded({ classification }: Pick<AuditEvent, 'classification'>
   return !OPEN.has(classification);
 }
 
+/** Whether such events may be among those that the reader finds, in part at least; `among`: of these classes alone. */
+export function mayShowGuarded(
+  call: Pick<Call, 'caller' | 'tenantRecord'>,
+  among: readonly Classification[] = CLASSIFICATIONS,
+): boolean {
+  return sightOf(call).index.visible.some(
+    (classification) => among.includes(classification) && isGuarded({ classification }),
+  );
+}
+
 /** Stands in place of a single redacted value. */
 export const REDACTED = '[REDACTED]';
 

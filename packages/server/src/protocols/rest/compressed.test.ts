@@ -63,6 +63,20 @@ test('events are compressed up to Internal; beside one that is Confidential or S
   const search = { filters: { actions: ['Open.*', 'Close.*'] } };
   assert.equal(await codingOf(['POST', '/api/v1/audit-events/search', search]), null);
   assert.equal(await codingOf(['GET', open]), 'gzip', 'the other one by itself still is');
+  const related = `${open.replace('/v1/', '/v2/')}?includeRelatedEntities=true`;
+  assert.equal(await codingOf(['GET', related]), null, 'it names the guarded one');
+});
+
+test('a search that counts events which may be Confidential is not compressed, whatever its page shows', async () => {
+  await send('Count.Case', 'Internal');
+  const counting = (filters: object): Asked => [
+    'POST',
+    '/api/v1/audit-events/search',
+    { filters: { actions: ['Count.*'], ...filters }, aggregations: ['byActor'] },
+  ];
+  assert.equal(await codingOf(counting({})), null);
+  assert.equal(await codingOf(counting({ classifications: ['Internal', 'Secret'] })), null);
+  assert.equal(await codingOf(counting({ classifications: ['Public', 'Internal'] })), 'gzip');
 });
 
 test('signed links and errors go out as they are, other lists compressed', async () => {
