@@ -23,6 +23,12 @@ export function certificateEnd(pem: string): number | undefined {
   }
 }
 
+/** What there is to say of an end that is near or past; undefined: nothing. */
+export function certificateEnds(endsAtMs: number, nowMs: number): 'ends' | 'has ended' | undefined {
+  if (endsAtMs - nowMs >= CERTIFICATE_DAYS_LEFT_MIN * DAY_MS) return undefined;
+  return endsAtMs > nowMs ? 'ends' : 'has ended';
+}
+
 /** `pem`: the certificate as it is shown; undefined: plain HTTP. */
 export function watchCertificate(
   pem: string | undefined,
@@ -33,7 +39,7 @@ export function watchCertificate(
   if (first === undefined) return undefined;
   let endsAtMs = first;
   let toldMs: number | undefined;
-  const isNear = () => endsAtMs - clock.now() < CERTIFICATE_DAYS_LEFT_MIN * DAY_MS;
+  const ends = () => certificateEnds(endsAtMs, clock.now());
   return {
     name: 'the certificate',
     endsAtMs: () => endsAtMs,
@@ -41,14 +47,14 @@ export function watchCertificate(
       endsAtMs = certificateEnd(renewed) ?? endsAtMs;
     },
     measure() {
-      if (!isNear() || toldMs === endsAtMs) return;
+      if (ends() === undefined || toldMs === endsAtMs) return;
       telemetry.warn('the certificate in Server__Tls__Certificate ends', { endsAt: instant(endsAtMs) });
       toldMs = endsAtMs;
     },
     findings() {
-      if (!isNear()) return [];
-      const ends = endsAtMs > clock.now() ? 'ends' : 'has ended';
-      const description = `The certificate of this service ${ends} at ${instant(endsAtMs)}: put a new one in Server__Tls__Certificate and its key in Server__Tls__Key; no restart is needed.`;
+      const verb = ends();
+      if (verb === undefined) return [];
+      const description = `The certificate of this service ${verb} at ${instant(endsAtMs)}: put a new one in Server__Tls__Certificate and its key in Server__Tls__Key; no restart is needed.`;
       return [{ status: 'Degraded', description }];
     },
   };

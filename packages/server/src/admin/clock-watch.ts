@@ -21,6 +21,19 @@ export interface ClockWatch extends Watch {
 /** A jump back is told of for so long. */
 const TOLD_NS = 3600e9;
 
+/**
+ * How far this clock is ahead of the database's, at least: it has read its own some time during the question, and what that
+ * explains is no offset.
+ */
+export function clockOffsetMs(question: {
+  readonly storeMs: number;
+  readonly beganMs: number;
+  readonly tookMs: number;
+}): number {
+  const earliest = question.beganMs - question.storeMs;
+  return earliest > 0 ? earliest : Math.min(0, earliest + question.tookMs);
+}
+
 export function watchClock({ clock, storeNowMs, offsetMsMax, telemetry }: ClockWatchParts): ClockWatch {
   let leadMs: number | undefined;
   let jump: { readonly byMs: number; readonly atNs: number } | undefined;
@@ -39,10 +52,7 @@ export function watchClock({ clock, storeNowMs, offsetMsMax, telemetry }: ClockW
     const storeMs = await storeNowMs();
     if (storeMs === undefined) return;
     const tookMs = (clock.monotonicNs() - beganNs) / 1e6;
-    // The database has read its clock some time during the question: what that explains is no offset.
-    const earliest = beganMs - storeMs;
-    const latest = earliest + tookMs;
-    offsetMs = earliest > 0 ? earliest : Math.min(0, latest);
+    offsetMs = clockOffsetMs({ storeMs, beganMs, tookMs });
     const wasOff = isOff;
     isOff = Math.abs(offsetMs) > (wasOff ? offsetMsMax / 2 : offsetMsMax);
     if (isOff && !wasOff)

@@ -1,7 +1,7 @@
 // What the examination says of a database, and of how long an fsync takes.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -10,6 +10,8 @@ import { loadConfig } from '../config/config.ts';
 import { createAuthority } from '../testing/certificates.ts';
 import { createMigrated } from '../testing/migrated-database.ts';
 import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { examineClock } from './doctor/clock.ts';
+import { examineFiles } from './doctor/files.ts';
 import { judgeSync } from './doctor/sync.ts';
 import { examine } from './doctor.ts';
 
@@ -75,6 +77,35 @@ test('a certificate that ends soon, or is none, is found', async () => {
   );
   const none = await found({ ...settings, Server__Tls__Key: files.certificate });
   assert.match(none.certificate!.join(), / are no certificate and its key$/);
+});
+
+test('files are looked at one by one, and the last write of an embedded store is not in the future', async () => {
+  const dataDirectory = join(folder, 'embedded');
+  mkdirSync(dataDirectory);
+  chmodSync(dataDirectory, 0o755);
+  // A folder should be here, and nothing in it can be listed.
+  writeFileSync(join(dataDirectory, 'signing-keys'), '');
+  const [tokenKey, journal] = [join(dataDirectory, 'token-key.pem'), join(dataDirectory, 'journal.db')];
+  for (const file of [tokenKey, journal, `${journal}-wal`]) {
+    writeFileSync(file, '');
+    chmodSync(file, 0o644);
+  }
+  const { config } = loadConfig({
+    variables: { Storage__DataDirectory: dataDirectory },
+    workingDirectory: folder,
+  });
+  const told = (await examineFiles(config)).problems.map(({ what }) => what).join('\n');
+  assert.match(told, /signing-keys cannot be examined: ENOTDIR/);
+  assert.match(told, /^others may read .*embedded \(mode 755\)$/m);
+  assert.match(told, /^others may read .*token-key\.pem \(mode 644\)$/m);
+  assert.match(told, /^the anchor should be at /m);
+  assert.deepEqual((await examineClock(config)).problems, []);
+  const ahead = Date.now() / 1000 + 86_400;
+  utimesSync(`${journal}-wal`, ahead, ahead);
+  assert.match(
+    (await examineClock(config)).problems[0]!.what,
+    /^the log was written 86\d{3} s in the future/,
+  );
 });
 
 test('an fsync that returns before a medium can is found, and so is a disk in memory', () => {

@@ -1,13 +1,11 @@
 // The certificate of the service and its key.
 
-import { CERTIFICATE_DAYS_LEFT_MIN, certificateEnd } from '../../admin/certificate-watch.ts';
+import { CERTIFICATE_DAYS_LEFT_MIN, certificateEnd, certificateEnds } from '../../admin/certificate-watch.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import type { Config } from '../../config/settings.ts';
 import { readTlsFiles } from '../../config/tls-files.ts';
 import { instant, systemClock } from '../../runtime/clock.ts';
 import type { Examined } from './examined.ts';
-
-const DAY_MS = 86_400_000;
 
 export function examineCertificate(config: Config): Examined {
   try {
@@ -15,8 +13,9 @@ export function examineCertificate(config: Config): Examined {
     if (files === undefined) return { problems: [], measured: 'none: plain HTTP' };
     const endsAtMs = certificateEnd(files.certificate)!;
     const measured = `ends at ${instant(endsAtMs)}`;
-    if (endsAtMs - systemClock.now() >= CERTIFICATE_DAYS_LEFT_MIN * DAY_MS) return { problems: [], measured };
-    const what = `the certificate in Server__Tls__Certificate ${endsAtMs > systemClock.now() ? 'ends' : 'has ended'} at ${instant(endsAtMs)}; at least ${CERTIFICATE_DAYS_LEFT_MIN} days should be left`;
+    const ends = certificateEnds(endsAtMs, systemClock.now());
+    if (ends === undefined) return { problems: [], measured };
+    const what = `the certificate in Server__Tls__Certificate ${ends} at ${instant(endsAtMs)}; at least ${CERTIFICATE_DAYS_LEFT_MIN} days should be left`;
     const remedy = 'put a new one and its key there: a running service takes them up';
     return { problems: [{ what, remedy }], measured };
   } catch (error) {

@@ -2,6 +2,7 @@
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { clockOffsetMs } from '../../admin/clock-watch.ts';
 import { databaseUrls } from '../../config/database-urls.ts';
 import type { Config } from '../../config/settings.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -14,19 +15,24 @@ export async function examineClock(config: Config): Promise<Examined> {
   const most = config.health.clockOffsetMax.ms;
   const urls = databaseUrls(config.storage);
   if (urls === undefined) {
-    const aheadMs = statSync(join(config.storage.dataDirectory, JOURNAL_FILE)).mtimeMs - systemClock.now();
+    const aheadMs = lastWriteMs(join(config.storage.dataDirectory, JOURNAL_FILE)) - systemClock.now();
     if (aheadMs <= most) return { problems: [] };
     const what = `the log was written ${Math.round(aheadMs / 1000)} s in the future of this clock`;
     return { problems: [{ what, remedy: TIME_SERVICE }] };
   }
   const { databaseNowMs } = await import('../../storage/postgres/examine-database.ts');
-  const before = systemClock.now();
-  const theirs = await databaseNowMs(urls);
-  const earliest = before - theirs;
-  const latest = systemClock.now() - theirs;
-  const offset = earliest > 0 ? earliest : Math.min(0, latest);
+  const [beganMs, beganNs] = [systemClock.now(), systemClock.monotonicNs()];
+  const storeMs = await databaseNowMs(urls);
+  const tookMs = (systemClock.monotonicNs() - beganNs) / 1e6;
+  const offset = clockOffsetMs({ storeMs, beganMs, tookMs });
   const measured = `${offset} ms from the database`;
   if (Math.abs(offset) <= most) return { problems: [], measured };
   const what = `the clock is ${Math.abs(offset) / 1000} s ${offset > 0 ? 'ahead of' : 'behind'} that of the database; limit ${most / 1000} s`;
   return { problems: [{ what, remedy: `${TIME_SERVICE} of both` }], measured };
+}
+
+/** What was written last is in the write-ahead log until a checkpoint of SQLite. */
+function lastWriteMs(journal: string): number {
+  const writeAhead = statSync(`${journal}-wal`, { throwIfNoEntry: false });
+  return Math.max(statSync(journal).mtimeMs, writeAhead?.mtimeMs ?? 0);
 }

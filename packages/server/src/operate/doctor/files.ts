@@ -15,23 +15,46 @@ const GROUP_AND_OTHERS = 0o077;
 const WRITTEN_BY_OTHERS = 0o022;
 const READ_BY_ALL = 0o004;
 
+type Look = () => Promise<Problem[]> | Problem[];
+
+/** One that cannot be looked at keeps none of the others from it. */
 export async function examineFiles(config: Config): Promise<Examined> {
   const { dataDirectory } = config.storage;
   const signing = join(dataDirectory, SIGNING_KEYS_FOLDER);
-  const keys = await loadSigningKeys(dataDirectory);
-  const anchors = await anchorFilesAt(anchorPlace(config));
-  const tls = tlsFileNames(config);
-  const problems = [
-    ...(keys === undefined ? [missing('the signing keys', signing)] : []),
-    ...(anchors.length === 0 ? [missing('the anchor', anchorPlace(config))] : []),
-    ...open(dataDirectory, GROUP_AND_OTHERS, '0700'),
-    ...filesIn(signing).flatMap((path) => open(path, GROUP_AND_OTHERS, '0600')),
-    ...open(join(dataDirectory, TOKEN_KEY_FILE), GROUP_AND_OTHERS, '0600'),
-    ...open(keyringOf(config).path, GROUP_AND_OTHERS, '0600'),
-    ...anchors.flatMap((path) => open(path, WRITTEN_BY_OTHERS, '0600')),
-    ...(tls === undefined ? [] : open(tls.key, READ_BY_ALL, '0600')),
+  const tokenKey = join(dataDirectory, TOKEN_KEY_FILE);
+  const keyring = keyringOf(config).path;
+  const anchor = anchorPlace(config);
+  const tlsKey = tlsFileNames(config)?.key;
+  const looks: readonly (readonly [path: string, look: Look])[] = [
+    [dataDirectory, () => open(dataDirectory, GROUP_AND_OTHERS, '0700')],
+    [signing, () => filesIn(signing).flatMap((path) => open(path, GROUP_AND_OTHERS, '0600'))],
+    [tokenKey, () => open(tokenKey, GROUP_AND_OTHERS, '0600')],
+    [keyring, () => open(keyring, GROUP_AND_OTHERS, '0600')],
+    ...(tlsKey === undefined ? [] : [[tlsKey, () => open(tlsKey, READ_BY_ALL, '0600')] as const]),
+    [anchor, () => anchorProblems(anchor)],
+    [
+      'what the signing keys are',
+      async () => ((await loadSigningKeys(dataDirectory)) ? [] : [missing('the signing keys', signing)]),
+    ],
   ];
+  const problems: Problem[] = [];
+  for (const [path, look] of looks) problems.push(...(await tried(path, look)));
   return { problems };
+}
+
+async function tried(path: string, look: Look): Promise<Problem[]> {
+  try {
+    return await look();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return [{ what: `${path} cannot be examined: ${why}`, remedy: 'mend that, and run the command again' }];
+  }
+}
+
+async function anchorProblems(place: string): Promise<Problem[]> {
+  const anchors = await anchorFilesAt(place);
+  if (anchors.length === 0) return [missing('the anchor', place)];
+  return anchors.flatMap((path) => open(path, WRITTEN_BY_OTHERS, '0600'));
 }
 
 function missing(what: string, path: string): Problem {
