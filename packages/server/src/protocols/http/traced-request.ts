@@ -4,14 +4,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Span, SpanFacts, SpanStart } from '../../telemetry/tracing.ts';
 import type { Exchange } from './mount.ts';
+import { splitTarget } from './target.ts';
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 /** Any other text that a caller sends as one. */
 const OTHER_METHOD = '_OTHER';
-const PROBE = /^[^?#]*\/(health(\/(live|ready|startup))?|metrics)\/?(?=$|[?#])/;
+const PROBE =
+  /^(?:(?:\/api(?:\/v[12])?)?\/health(?:\/(?:live|ready|startup))?|\/metrics|\/api(?:\/v[12])?\/admin\/metrics)\/?$/;
 
 export function isProbe({ url = '' }: IncomingMessage): boolean {
-  return PROBE.test(url);
+  return PROBE.test(splitTarget(url).path);
 }
 
 export function requestSpan({ method = '', headers }: IncomingMessage, isTls: boolean): SpanStart {
