@@ -118,6 +118,11 @@ export function gauge(name: string, help: string, value: number): Metric {
   return { name, type: 'Gauge', help, samples: [{ labels: {}, value }] };
 }
 
+/** What is not known, or not there, has no sample. */
+export function known(name: string, help: string, value: number | undefined): Metric {
+  return { name, type: 'Gauge', help, samples: value === undefined ? [] : [{ labels: {}, value }] };
+}
+
 export function counter(name: string, help: string, value: number): Metric {
   return { name, type: 'Counter', help, samples: [{ labels: {}, value }] };
 }

@@ -11,7 +11,7 @@ import {
   watchProcess,
 } from '../runtime/process-usage.ts';
 import { DurationHistogram } from './duration-histogram.ts';
-import { counter, gauge, histogramSamples } from './metrics.ts';
+import { counter, gauge, histogramSamples, known } from './metrics.ts';
 
 export interface UsageMetrics extends Disposable {
   read(): Promise<Metric[]>;
@@ -48,9 +48,9 @@ function machineMetrics(figures: ProcessFigures): Metric[] {
     counter('process_cpu_seconds_total', 'Processor time, of all threads.', user + system),
     gauge('process_start_time_seconds', 'When the process began, since 1970.', figures.startedAtSeconds),
     gauge('process_resident_memory_bytes', 'Memory of the process in RAM.', figures.residentBytes),
-    ...known('process_virtual_memory_bytes', 'Address space of the process.', figures.virtualBytes),
-    ...known('process_open_fds', 'Open files, sockets among them.', figures.openFiles),
-    ...known('process_max_fds', 'How many files the process may open.', figures.openFilesMax),
+    known('process_virtual_memory_bytes', 'Address space of the process.', figures.virtualBytes),
+    known('process_open_fds', 'Open files, sockets among them.', figures.openFiles),
+    known('process_max_fds', 'How many files the process may open.', figures.openFilesMax),
   ];
 }
 
@@ -63,14 +63,14 @@ function heapMetrics({ heapTotalBytes, heapUsedBytes, externalBytes }: ProcessFi
 }
 
 function lagMetrics(lag: LoopLag | undefined): Metric[] {
-  const of = (what: keyof LoopLag, help: string): Metric[] =>
+  const of = (what: keyof LoopLag, help: string): Metric =>
     known(`nodejs_eventloop_lag_${what}_seconds`, help, lag?.[what]);
   return [
-    ...of('mean', 'Lag of the event loop over the last minute, timer of 10 ms included.'),
-    ...of('p50', 'Median of the lag.'),
-    ...of('p90', '90th percentile of the lag.'),
-    ...of('p99', '99th percentile of the lag.'),
-    ...of('max', 'Longest lag.'),
+    of('mean', 'Lag of the event loop since a reading a minute ago or longer, timer of 10 ms included.'),
+    of('p50', 'Median of the lag.'),
+    of('p90', '90th percentile of the lag.'),
+    of('p99', '99th percentile of the lag.'),
+    of('max', 'Longest lag.'),
   ];
 }
 
@@ -81,9 +81,4 @@ function collectionMetric(durations: ReadonlyMap<Collection, DurationHistogram>)
     help: 'Garbage collections of the main thread, since the start.',
     samples: [...durations].flatMap(([kind, histogram]) => histogramSamples(histogram, { kind })),
   };
-}
-
-/** Without a sample where the system does not tell. */
-function known(name: string, help: string, value: number | undefined): Metric[] {
-  return [{ ...gauge(name, help, 0), samples: value === undefined ? [] : [{ labels: {}, value }] }];
 }

@@ -2,7 +2,7 @@
 
 import type { Metric } from '@tallystick/contract';
 import type { Progress } from '../followers/progress.ts';
-import { gauge } from './metrics.ts';
+import { gauge, known } from './metrics.ts';
 
 export interface WatchFigures {
   /** By the label that they have in metrics. */
@@ -48,17 +48,19 @@ export function watchMetrics(figures: WatchFigures): Metric[] {
         freeBytes === undefined ? [] : [{ labels: { place: name }, value: freeBytes }],
       ),
     },
-    known('tallystick_clock_offset_seconds', 'How far the clock is ahead of the database.', clockOffsetMs),
+    known(
+      'tallystick_clock_offset_seconds',
+      'How far the clock is ahead of the database.',
+      inSeconds(clockOffsetMs),
+    ),
     known(
       'tallystick_certificate_end_seconds',
       'When the certificate of the service ends.',
-      certificateEndsAtMs,
+      inSeconds(certificateEndsAtMs),
     ),
   ];
 }
 
-/** What is not known, or not there, has no sample. */
-function known(name: string, help: string, ms: number | undefined): Metric {
-  const samples = ms === undefined ? [] : [{ labels: {}, value: ms / 1000 }];
-  return { name, type: 'Gauge', help, samples };
+function inSeconds(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : ms / 1000;
 }

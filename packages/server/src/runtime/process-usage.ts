@@ -26,7 +26,7 @@ export interface ProcessFigures {
   readonly loopLag: LoopLag | undefined;
 }
 
-/** How far apart a timer of `LAG_RESOLUTION_MS` fired, in seconds, over the last minute or so. */
+/** How far apart a timer of `LAG_RESOLUTION_MS` fired, in seconds, since a reading that is a minute old or older. */
 export interface LoopLag {
   readonly mean: number;
   readonly p50: number;
