@@ -26,16 +26,16 @@ export async function examineFiles(config: Config): Promise<Examined> {
   const anchor = anchorPlace(config);
   const tlsKey = tlsFileNames(config)?.key;
   const looks: readonly (readonly [path: string, look: Look])[] = [
+    [
+      'what the signing keys are',
+      async () => ((await loadSigningKeys(dataDirectory)) ? [] : [missing('the signing keys', signing)]),
+    ],
+    [anchor, () => anchorProblems(anchor)],
     [dataDirectory, () => open(dataDirectory, GROUP_AND_OTHERS, '0700')],
     [signing, () => filesIn(signing).flatMap((path) => open(path, GROUP_AND_OTHERS, '0600'))],
     [tokenKey, () => open(tokenKey, GROUP_AND_OTHERS, '0600')],
     [keyring, () => open(keyring, GROUP_AND_OTHERS, '0600')],
     ...(tlsKey === undefined ? [] : [[tlsKey, () => open(tlsKey, READ_BY_ALL, '0600')] as const]),
-    [anchor, () => anchorProblems(anchor)],
-    [
-      'what the signing keys are',
-      async () => ((await loadSigningKeys(dataDirectory)) ? [] : [missing('the signing keys', signing)]),
-    ],
   ];
   const problems: Problem[] = [];
   for (const [path, look] of looks) problems.push(...(await tried(path, look)));
