@@ -93,7 +93,7 @@ export async function createApp(
   const others = operationsOn(store, surroundings);
   const built = new AsyncDisposableStack();
   built.use(openTelemetry);
-  const rates = ratesOn(surroundings, health, built);
+  const rates = await ratesOn(surroundings, health, built);
   const watching = { health, scrubber, watches, usage: built.use(createUsageMetrics(clock)), spans };
   const { operations: status, readings } = statusOn(store, surroundings, watching);
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
@@ -101,7 +101,7 @@ export async function createApp(
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies, tls });
 
-  for (const part of [storage, store.keyUses, anchor]) built.use(part);
+  for (const part of [storage, store.keyUses, store.keyringWatch, anchor]) built.use(part);
   // The node gives up its shares once no loop works on them any more.
   built.use(store.membership);
   for (const part of [waysOut, witnessing, checkpointer, scrubber]) built.use(part);

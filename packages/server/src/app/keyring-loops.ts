@@ -4,7 +4,7 @@
 import { type Loop, type LoopOptions, startLoop } from '../runtime/loop.ts';
 import { destroyPastKeys } from '../storage/sealing/destroy-keys.ts';
 import { versionOfKeyring } from '../storage/sealing/keyring-file.ts';
-import { KEYRING_LOOK_MS, KeyringWatch } from '../storage/sealing/keyring-watch.ts';
+import { KEYRING_LOOK_MS } from '../storage/sealing/keyring-watch.ts';
 import { StartError } from '../start-error.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -16,11 +16,10 @@ const READING: Paces = { paceMs: KEYRING_LOOK_MS, backOffMs: 1000, backOffMsMax:
 const DESTROYING: Omit<Paces, 'paceMs'> = { backOffMs: 10_000, backOffMsMax: 600_000 };
 
 export function startKeyringLoops(
-  { storage }: Pick<Store, 'storage'>,
+  { storage, keyringWatch: watch }: Pick<Store, 'storage' | 'keyringWatch'>,
   { config, clock, random, telemetry, keyring: place }: Surroundings,
 ): AsyncDisposable {
   const loops = new AsyncDisposableStack();
-  const watch = loops.use(new KeyringWatch(place, () => storage.tenantKeys.ringKeys()));
   const looping = (what: string, paces: Paces, turn: () => Promise<void>): Loop =>
     startLoop({
       clock,

@@ -9,13 +9,18 @@ import { StartError } from '../start-error.ts';
 import { readMove } from '../storage/files/moved-store.ts';
 import { JOURNAL_FILE } from '../storage/sqlite/connection/database.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
+import type { RingData } from '../storage/sealing/keyring.ts';
 import { openingOf } from '../storage/sealing/open-keyring.ts';
+import type { OpenSealing } from '../storage/sealing/sealing.ts';
 import type { Storage } from '../storage/storage.ts';
 import { nodeName } from './node-name.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Throws StartError. The data directory must be there. */
-export async function openStorage(surroundings: Surroundings): Promise<Storage> {
+/** Throws StartError. The data directory must be there; `onRing` is told of the keyring that is opened. */
+export async function openStorage(
+  surroundings: Surroundings,
+  onRing: (ring: RingData) => void,
+): Promise<Storage> {
   const { config, clock, random, telemetry, hasThreads, keyring } = surroundings;
   const { dataDirectory: directory, distribute } = config.storage;
   const urls = databaseUrls(config.storage);
@@ -23,7 +28,12 @@ export async function openStorage(surroundings: Surroundings): Promise<Storage> 
   const { streams } = config;
   const onFailure = (error: unknown) =>
     telemetry.error('keys or tenants could not be read or written', error);
-  const openSealing = openingOf(keyring, { random, nowMs: clock.now() });
+  const opening = openingOf(keyring, { random, nowMs: clock.now() });
+  const openSealing: OpenSealing = async (ringKeys) => {
+    const sealing = await opening(ringKeys);
+    if (sealing.ring !== undefined) onRing(sealing.ring);
+    return sealing;
+  };
   const common = { logOrigin, streams, clock, random, openSealing, onFailure };
   const onIndexTrouble = (what: string, error: Error | undefined) =>
     error === undefined ? telemetry.warn(what) : telemetry.error(what, error);

@@ -57,6 +57,7 @@ import { isAnchorLost, isSigned, lostAnchorMessage } from '../streams/anchor/una
 import { createWitnessed, type Witnessed } from '../streams/witness/witnessed.ts';
 import { createWitnessing, type Witnessing } from '../streams/witness/witnessing.ts';
 import { verificationWork } from '../streams/verification/verifications.ts';
+import { KeyringWatch } from '../storage/sealing/keyring-watch.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { ANSWER_WORK } from '../work/job-keys.ts';
 import { originOfDelivery } from '../webhooks/traced-consumers.ts';
@@ -87,6 +88,7 @@ export interface Store extends Followers, Sweeping {
   readonly tenancy: Tenancy;
   readonly keyUses: KeyUses;
   readonly exporting: ExportsOn;
+  readonly keyringWatch: KeyringWatch;
   /** Run the jobs. */
   readonly workers: Workers;
   /** This process among others on the same store. */
@@ -111,9 +113,9 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   const isPressed = () => sequencer.figures().pressedMsAgo < PRESSED_MS;
   // Its subscribers are told of the end of an export, and read then what it is.
   const onEnd = (record: ExportRecord) => following.webhooks.tellOfExport(record);
-  const wakeExports = () => work.workers.wake('Export');
+  const telling = { onEnd, wakeExports: () => work.workers.wake('Export') };
   const made = { storage, ...access, newestWitnessed: witnesses.newestWitnessed, signing };
-  const exporting = exportsOn({ ...made, checkpointer, membership, onEnd, wakeExports }, surroundings);
+  const exporting = exportsOn({ ...made, checkpointer, membership, ...telling }, surroundings);
   const { wakeFollowers, ...following } = followersOn(
     {
       storage,
@@ -145,9 +147,8 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     if (news === 'CheckpointWanted' || news === 'Gained') checkpointer.wake();
     if (news === 'Published') checkpointer.publishedElsewhere();
   }
-  const { removeFiles } = exporting;
-  const { forgetAnswers } = following.webhooks;
-  const doing = { signing, checkpointer, sequencer, removeFiles, forgetAnswers, ...access };
+  const forgetting = { removeFiles: exporting.removeFiles, forgetAnswers: following.webhooks.forgetAnswers };
+  const doing = { signing, checkpointer, sequencer, ...forgetting, ...access };
   const others = [...following.webhooks.kinds, ...exporting.kinds, ANSWER_WORK];
   const work = workOn(storage, doing, others, surroundings);
   return {
@@ -161,6 +162,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
     ...following,
     ...work,
     exporting,
+    keyringWatch: new KeyringWatch(surroundings.keyring, () => storage.tenantKeys.ringKeys()),
     membership,
     steadyNowMs,
   };
@@ -276,14 +278,14 @@ function witnessesOf(
 
 /** Opens the data directory and makes sure that there is a key; returns the key if it is new. */
 export async function openData(
-  { storage, anchor, signing, sequencer, checkpointer, membership, access }: Store,
+  { storage, anchor, signing, sequencer, checkpointer, keyringWatch, membership, access }: Store,
   surroundings: Surroundings,
 ): Promise<string | undefined> {
   const { config, clock, random, telemetry } = surroundings;
   const { dataDirectory: directory } = config.storage;
   await openDataDirectory(directory);
   const patiently = <T>(work: () => Promise<T>) => whileBusy(surroundings, work);
-  const opened = await patiently(() => openStorage(surroundings));
+  const opened = await patiently(() => openStorage(surroundings, (ring) => keyringWatch.opened(ring)));
   storage.use(opened);
   await removeLeftDrafts(directory, clock, telemetry);
   // Opening makes the file, and a lost anchor must not come back empty.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { BroadcastChannel } from 'node:worker_threads';
 import { checkStore } from '../../check-store.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { Deadline } from '../../runtime/deadline.ts';
@@ -17,6 +18,7 @@ import { until } from '../../testing/until.ts';
 import { copyJournal } from '../sqlite/copy/copy-journal.ts';
 import { changeKeyring, destroyPastKeys, destroyTenantKeys } from './destroy-keys.ts';
 import { FILE_PROVIDER, newRingKey, readKeyring, replaceKeyring, versionOfKeyring } from './keyring-file.ts';
+import type { RingData } from './keyring.ts';
 import { KeyringWatch } from './keyring-watch.ts';
 import { KEYRING_FILE, openKeyring } from './open-keyring.ts';
 import type { OpenSealing } from './sealing.ts';
@@ -243,6 +245,28 @@ test('a new key of the keyring seals all keys, and a running store learns of it'
   assert.equal(ring.keys.length, 2);
   await replaceKeyring(ring, FILE_PROVIDER);
   assert.equal(await contentsIn(place), '....');
+});
+
+test('threads that were started with a keyring are told of it once it is another', async () => {
+  const { place, store } = await sealedStore();
+  const { ring } = (await readKeyring(place))!;
+  using watch = new KeyringWatch(place, () => store.storage.tenantKeys.ringKeys());
+  watch.opened(ring);
+  const told: RingData[] = [];
+  const news = new BroadcastChannel(`tallystick keyring ${place.path}`);
+  news.addEventListener('message', (message) =>
+    told.push((message as unknown as { readonly data: RingData }).data),
+  );
+  await watch.look();
+  const both = { ...ring, keys: [...ring.keys, newRingKey(making)] };
+  await replaceKeyring(both, FILE_PROVIDER);
+  await watch.look();
+  await until(() => told.length > 0);
+  assert.deepEqual(told, [both]);
+  news.close();
+  await replaceKeyring(ring, FILE_PROVIDER);
+  await assert.rejects(watch.look(), /^StartError: the keyring .* has lost the key [0-9a-f]{16}/);
+  await store.close();
 });
 
 test('a keyring of another store, or one from before a rotation, takes no effect on a running one', async () => {

@@ -1,6 +1,7 @@
 // Notices that the file of the keyring has changed, by a command or another node, and tells all threads of this process. Until it is
 // noticed, what was sealed with a new key cannot be read here: who adds one waits for longer than that.
 
+import { isDeepStrictEqual } from 'node:util';
 import { StartError } from '../../start-error.ts';
 import { Keyring, type RingData } from './keyring.ts';
 import { readKeyring, versionOfKeyring } from './keyring-file.ts';
@@ -13,12 +14,18 @@ export class KeyringWatch implements Disposable {
   readonly #place: KeyringPlace;
   readonly #needed: () => Promise<readonly string[]>;
   #version: string | undefined;
+  #atStart: RingData | undefined;
 
   /** `needed` are the keys of the keyring that the store needs; asked when the file has changed. */
   constructor(place: KeyringPlace, needed: () => Promise<readonly string[]>) {
     this.#place = place;
     this.#needed = needed;
     this.#ring = new Keyring({ place: place.path, keys: [] });
+  }
+
+  /** What the threads were started with: they need not be told of it. */
+  opened(ring: RingData): void {
+    this.#atStart = ring;
   }
 
   /** Reads the file if it has changed. Throws StartError for one that cannot be used: what was there before counts. */
@@ -28,7 +35,9 @@ export class KeyringWatch implements Disposable {
     const changed = await readKeyring(this.#place);
     if (changed !== undefined) this.#requireAllKeys(changed.ring, await this.#needed());
     this.#version = version;
-    if (changed !== undefined) this.#ring.become(changed.ring);
+    if (changed === undefined || isDeepStrictEqual(changed.ring, this.#known)) return;
+    this.#ring.become(changed.ring);
+    this.#atStart = undefined;
   }
 
   /**
@@ -36,12 +45,16 @@ export class KeyringWatch implements Disposable {
    * be sealed with what is lost once the right file is back, and what is stored could not be read.
    */
   #requireAllKeys({ keys }: RingData, needed: readonly string[]): void {
-    const known = [...this.#ring.data.keys.map(({ id }) => id), ...needed];
+    const known = [...this.#known.keys.map(({ id }) => id), ...needed];
     const lost = known.find((id) => !keys.some((key) => key.id === id));
     if (lost === undefined) return;
     throw new StartError(
       `the keyring ${this.#place.path} has lost the key ${lost}: it is of another store, or from before a rotation. The service goes on with the one that it has in memory, and will not start with this one: put the right one back`,
     );
+  }
+
+  get #known(): RingData {
+    return this.#atStart ?? this.#ring.data;
   }
 
   [Symbol.dispose](): void {
