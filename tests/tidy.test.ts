@@ -269,6 +269,16 @@ describe('habits', () => {
     );
   });
 
+  it('the server imports nothing but types from node:http, which costs each start another HTTP client', () => {
+    const values = /^import (?!type\b).*'node:http';/;
+    assert.match("import { Agent, type ClientRequest } from 'node:http';", values);
+    report(serverFiles(), (file) =>
+      file.lines.flatMap((line, i) =>
+        values.test(line) ? [`line ${i + 1}: take values from runtime/node-http.ts`] : [],
+      ),
+    );
+  });
+
   it('every file opens by saying what it is for', () => {
     report(files, (file) =>
       isTest(file.path) || /^(#!.*\n)?\/\/ \S/.test(file.text) ? [] : ['does not begin with a comment'],

@@ -7,7 +7,6 @@ import { CannotRun, EXIT } from '../cannot-run.ts';
 import { complain } from '../output/complain.ts';
 import { collect } from '../given-option.ts';
 import { codeOf, textIfAny } from '../read-text.ts';
-import { runWitness } from '../witness/run-witness.ts';
 import { belowLine, type LogLine, logLine, parseLogLines } from '../witness/logs.ts';
 
 interface Options {
@@ -54,6 +53,7 @@ async function run(options: Options): Promise<number> {
     const port = portIn(options.port);
     // Loaded here, so that other commands do not wait for the whole service.
     const { systemClock: clock } = await import('@tallystick/server');
+    const { runWitness } = await import('../witness/run-witness.ts');
     return await runWitness({ directory, name, host, port, lines, clock });
   } catch (error) {
     complain(error instanceof Error ? error.message : String(error));

@@ -11,7 +11,6 @@ import { type LineOutput, lineOutput } from '../output/line-output.ts';
 import { paint } from '../output/paint.ts';
 import { printable } from '../output/printable.ts';
 import type { Heard } from './heard.ts';
-import { listen } from './listener.ts';
 import { type ServedWebhooks, servedWebhooks } from './served-webhooks.ts';
 
 interface Options extends Partial<ServiceOptions> {
@@ -58,6 +57,7 @@ async function run(options: Options): Promise<number> {
   const service = serviceOf(options);
   // Loaded here, so that other commands do not wait for the whole service.
   const server = await import('@tallystick/server');
+  const { listen } = await import('./listener.ts');
   const out = lineOutput();
   const ended = endOf(out);
   let secret = options.secret || process.env['TALLYSTICK_WEBHOOK_SECRET'] || undefined;

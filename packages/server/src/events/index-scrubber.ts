@@ -37,11 +37,11 @@ export class IndexScrubber implements AsyncDisposable {
 
   start(): void {
     const { clock, random, telemetry, paceMs = PACE_MS } = this.#options;
-    this.#restsUntilNs = clock.monotonicNs() + FIRST_TURN * paceMs * 1e6;
     this.#loop ??= startLoop({
       clock,
       random,
       paceMs,
+      firstMs: FIRST_TURN * paceMs,
       backOffMs: BACK_OFF_MS,
       backOffMsMax: BACK_OFF_MS_MAX,
       turn: () => this.#turn(),

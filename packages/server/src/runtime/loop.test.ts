@@ -26,6 +26,24 @@ test('takes the first turn at once and the next one after the pace', async () =>
   assert.deepEqual(turns, [0, 1000, 2000]);
 });
 
+test('the first turn may come later, unless the loop is woken before, and is not waited for at the stop', async () => {
+  const clock = createFakeClock(0);
+  const turns: number[] = [];
+  const turn = async () => void turns.push(clock.now());
+  await using _ = startLoop(options(clock, turn, { firstMs: 500 }));
+  await clock.advance(400);
+  assert.deepEqual(turns, []);
+  await clock.advance(1200);
+  assert.deepEqual(turns, [500, 1500]);
+  const woken = startLoop(options(clock, turn, { firstMs: 500 }));
+  woken.wake();
+  await clock.advance(0);
+  assert.deepEqual(turns, [500, 1500, 1600]);
+  await woken[Symbol.asyncDispose]();
+  await startLoop(options(clock, turn, { firstMs: 500 }))[Symbol.asyncDispose]();
+  assert.equal(turns.length, 3);
+});
+
 test('takes the next turn without a pause when there is more to do', async () => {
   const clock = createFakeClock(0);
   let turns = 0;

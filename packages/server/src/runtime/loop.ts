@@ -12,6 +12,8 @@ export interface LoopOptions {
   random: Random;
   /** The pause after a turn that found nothing more to do. */
   paceMs: number;
+  /** The pause before the first turn; undefined: none. */
+  firstMs?: number;
   /** One turn. `'more'` asks for the next turn without a pause. The signal aborts when the loop is told to stop. */
   turn: (signal: AbortSignal) => Promise<'more' | void>;
   /** The delay after the first failure in a row, doubled for each further one up to the maximum. */
@@ -36,20 +38,21 @@ export function startLoop(options: LoopOptions): Loop {
   let woken = false;
   let pause = new AbortController();
 
-  const rest = async () => {
+  const rest = async (ms: number) => {
     pause = new AbortController();
-    if (!woken) await wait(clock, paceMs, AbortSignal.any([pause.signal, stop.signal]));
+    if (!woken) await wait(clock, ms, AbortSignal.any([pause.signal, stop.signal]));
   };
 
   const run = async () => {
     let failuresInARow = 0;
+    if (options.firstMs !== undefined) await rest(options.firstMs);
     while (!stop.signal.aborted) {
       woken = false;
       try {
         const found = await options.turn(stop.signal);
         failuresInARow = 0;
         if (found === 'more') await nextTick();
-        else if (!stop.signal.aborted) await rest();
+        else if (!stop.signal.aborted) await rest(paceMs);
       } catch (error) {
         if (error instanceof AssertionError) return options.onBroken(error);
         if (stop.signal.aborted) return;

@@ -1,13 +1,14 @@
 // One connection, and the requests that go over it one after the other. Node's client writes and parses HTTP; which
 // connection a request takes, and how long it is kept, is decided in pool.ts.
 
-import { type Agent, ClientRequest, type IncomingMessage } from 'node:http';
+import type { Agent, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Course } from './course.ts';
 import { faultOf } from './fault-of.ts';
 import { GivenConnection } from './given-connection.ts';
 import type { OutboundAnswer, OutboundRequest } from './outbound-http.ts';
 import type { Target } from './target.ts';
+import { ClientRequest } from '../../runtime/node-http.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** Of a whole answer as it arrives: a chunk of one byte takes six, and interim answers come before the one that counts. */

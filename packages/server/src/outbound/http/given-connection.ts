@@ -1,7 +1,8 @@
 // Hands one connection to the requests that are made for it, where Node's own agent would look for one, or open one.
 
-import { Agent, type ClientRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
+import { Agent } from '../../runtime/node-http.ts';
 
 export class GivenConnection extends Agent {
   readonly #socket: Socket;

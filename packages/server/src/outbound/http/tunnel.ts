@@ -1,11 +1,11 @@
 // A way through a forward proxy (CONNECT, RFC 9110 section 9.3.6), for http: and https: alike. The proxy is told the address that was
 // judged, not the name, which it might look up to another one.
 
-import { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Course } from './course.ts';
 import { GivenConnection } from './given-connection.ts';
 import type { OutboundFault } from './outbound-error.ts';
+import { ClientRequest } from '../../runtime/node-http.ts';
 
 const HEADER_BYTES_MAX = 16 * 1024;
 /** What proxies say of a server that they do not reach, rather than of themselves. */

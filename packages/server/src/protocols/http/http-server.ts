@@ -1,7 +1,7 @@
 // Node's HTTP server, set up so that we answer the requests that it would answer by itself – an unknown method, headers
 // too large or too slow, an expectation, a request that is no HTTP – or nobody does.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -11,6 +11,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { breakBody, expectContinue } from './body-bytes.ts';
 import { Connections } from './connections.ts';
 import { secureContextOf } from './tls.ts';
+import { createServer } from '../../runtime/node-http.ts';
 
 /** What to write on a connection whose request never became one; the target as far as it can be told. */
 export type RefuseRaw = (error: AuditError, target: string) => string;

@@ -1,9 +1,10 @@
 // Writes an answer to the connection. Headers are one flat list, in the order in which they are sent, because that is the form
 // that Node writes without making another.
 
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { ByteStream } from './byte-stream.ts';
 import type { AnswerHeaders, ErrorReply, Reply } from './mount.ts';
+import { STATUS_CODES } from '../../runtime/node-http.ts';
 
 /** The parts of an answer besides its body. */
 export interface Envelope {

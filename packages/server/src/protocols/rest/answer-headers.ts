@@ -1,7 +1,6 @@
 // The headers of an answer that the contract's binding asks for: texts with placeholders, taken apart once, filled
 // from the body, the facts of the answer or the input. A header whose placeholder has no value is left out.
 
-import { validateHeaderValue } from 'node:http';
 import {
   type AnswerFacts,
   type Operation,
@@ -9,6 +8,7 @@ import {
   placeholders,
   type Version,
 } from '@tallystick/contract';
+import { validateHeaderValue } from '../../runtime/node-http.ts';
 
 export interface HeaderTemplate {
   readonly name: string;

@@ -91,6 +91,8 @@ export function createScrubber({
         clock,
         random,
         paceMs,
+        // The start has more urgent work, and on the embedded store the check needs a thread of its own.
+        firstMs: paceMs,
         backOffMs: BACK_OFF_MS,
         backOffMsMax: BACK_OFF_MS_MAX,
         turn,
