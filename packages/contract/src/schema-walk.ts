@@ -55,8 +55,9 @@ function mapInside(schema: JsonSchema, replace: (inner: JsonSchema) => JsonSchem
   };
 }
 
-/** The schema as this version has it: without the members that came later. */
+/** The schema as this version has it: without the members that came later. Most schemas are the same in all versions. */
 export function forVersion(version: Version, schema: JsonSchema): JsonSchema {
+  if (!differsByVersion(schema)) return schema;
   const isThere = ([, member]: [string, JsonSchema]) => isIn(version, member['x-added-in']);
   const { 'x-added-in': _, properties, required, ...others } = schema;
   const members = properties && Object.fromEntries(Object.entries(properties).filter(isThere));
@@ -66,6 +67,11 @@ export function forVersion(version: Version, schema: JsonSchema): JsonSchema {
     ...(required && { required: required.filter((name) => members === undefined || name in members) }),
   };
   return mapInside(there, (inner) => forVersion(version, inner));
+}
+
+function differsByVersion(schema: JsonSchema): boolean {
+  if (schema['x-added-in'] !== undefined) return true;
+  return subschemas(schema).some(([, inner]) => differsByVersion(inner));
 }
 
 /**
