@@ -26,6 +26,8 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'jobs-postgres': async () => ({ benchmark: (await import('./jobs.ts')).onPostgres }),
   purge: () => import('./purge.ts'),
   'purge-postgres': async () => ({ benchmark: (await import('./purge.ts')).onPostgres }),
+  exports: () => import('./exports.ts'),
+  'exports-postgres': async () => ({ benchmark: (await import('./exports.ts')).onPostgres }),
   webhooks: () => import('./webhooks.ts'),
   'webhooks-postgres': async () => ({ benchmark: (await import('./webhooks.ts')).onPostgres }),
   outbound: () => import('./outbound.ts'),
