@@ -36,11 +36,19 @@ export function startLoop(options: LoopOptions): Loop {
   const { clock, random, paceMs } = options;
   const stop = new AbortController();
   let woken = false;
-  let pause = new AbortController();
+  let endRest = () => {};
 
+  // Loops are woken thousands of times a second, so there is no signal for it.
   const rest = async (ms: number) => {
-    pause = new AbortController();
-    if (!woken) await wait(clock, ms, AbortSignal.any([pause.signal, stop.signal]));
+    if (woken || stop.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = clock.after(ms, resolve);
+      endRest = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    endRest = () => {};
   };
 
   const run = async () => {
@@ -52,7 +60,7 @@ export function startLoop(options: LoopOptions): Loop {
         const found = await options.turn(stop.signal);
         failuresInARow = 0;
         if (found === 'more') await nextTick();
-        else if (!stop.signal.aborted) await rest(paceMs);
+        else await rest(paceMs);
       } catch (error) {
         if (error instanceof AssertionError) return options.onBroken(error);
         if (stop.signal.aborted) return;
@@ -68,10 +76,11 @@ export function startLoop(options: LoopOptions): Loop {
   return {
     wake() {
       woken = true;
-      pause.abort();
+      endRest();
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
+      endRest();
       await ended;
     },
   };

@@ -66,8 +66,9 @@ export class Sender {
     const opened = await this.#open(subscription);
     const atMs = clock.now();
     const secrets = secretsAt(opened, atMs);
-    const body = Buffer.from(bodyOf(subscription, notice, { attemptNumber, atMs, secrets }));
-    const own = ownHeaders(notice, { attemptNumber, atMs, body, secrets });
+    const making = { attemptNumber, atMs, at: instant(atMs), secrets };
+    const body = Buffer.from(bodyOf(subscription, notice, making));
+    const own = ownHeaders(notice, { ...making, body });
     const result = await consumers.post({
       tenant: subscription.tenantId,
       url: subscription.url,
@@ -79,7 +80,7 @@ export class Sender {
       signal,
     });
     const headers = { ...subscription.headers, ...own };
-    return sentBy(result, { attemptNumber, atMs, headers, secrets: () => secretsIn(opened, headers, body) });
+    return sentBy(result, { ...making, headers, secrets: () => secretsIn(opened, headers, body) });
   }
 
   #open(subscription: SubscriptionRecord): Promise<OpenedSecrets> {
@@ -106,18 +107,20 @@ function tlsOf({ tls }: SubscriptionRecord, { clientKey: key }: OpenedSecrets) {
 interface Making {
   readonly attemptNumber: number;
   readonly atMs: number;
+  /** The same as a text. */
+  readonly at: string;
   readonly secrets: Secrets;
 }
 
 function bodyOf(
   { subscriptionId, name }: SubscriptionRecord,
   { webhookId, webhookType, content }: Notice,
-  { attemptNumber, atMs, secrets }: Making,
+  { attemptNumber, at, secrets }: Making,
 ): string {
   const head = {
     webhookId,
     webhookType,
-    timestamp: instant(atMs),
+    timestamp: at,
     subscription: { subscriptionId, subscriptionName: name },
     attemptNumber,
   };
@@ -127,14 +130,14 @@ function bodyOf(
 
 function ownHeaders(
   { webhookId, webhookType }: Notice,
-  { attemptNumber, atMs, body, secrets }: Making & { readonly body: Uint8Array },
+  { attemptNumber, atMs, at, body, secrets }: Making & { readonly body: Uint8Array },
 ): Record<string, string> {
   return {
     'Content-Type': 'application/json',
     'User-Agent': USER_AGENT,
     'X-Audit-Webhook-Id': webhookId,
     'X-Audit-Webhook-Type': webhookType,
-    'X-Audit-Timestamp': instant(atMs),
+    'X-Audit-Timestamp': at,
     'X-Audit-Attempt': String(attemptNumber),
     ...signatureHeaders(webhookId, atMs, body, secrets),
   };
@@ -157,18 +160,16 @@ function secretsIn(
   return whole.flatMap((each) => [each, each.replace(/^(\S+ |sha256=|v1,)/, '')]);
 }
 
-interface Made {
-  readonly attemptNumber: number;
-  readonly atMs: number;
+interface Made extends Omit<Making, 'secrets'> {
   /** With credentials masked. */
   readonly headers: Readonly<Record<string, string>>;
   readonly secrets: () => readonly string[];
 }
 
-function sentBy(result: PostResult, { attemptNumber, atMs, headers, secrets }: Made): Sent {
+function sentBy(result: PostResult, { attemptNumber, atMs, at, headers, secrets }: Made): Sent {
   const { latencyMs, dnsMs, connectMs, tlsMs, firstByteMs } = result;
   const timings = definedOf({ dnsMs, connectMs, tlsMs, firstByteMs });
-  const made = { attemptNumber, at: instant(atMs), latencyMs, timings, requestHeaders: headers };
+  const made = { attemptNumber, at, latencyMs, timings, requestHeaders: headers };
   if ('fault' in result) {
     const { fault, message: reason, isOurs } = result;
     const attempt = { ...made, fault, error: reason };

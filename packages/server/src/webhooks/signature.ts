@@ -9,13 +9,18 @@ export type Secrets = readonly [string, ...string[]];
 
 /** `texts`: the members by name, each in its RFC 8785 form; without `signature`. */
 export function signedBody(texts: Readonly<Record<string, string>>, [secret]: Secrets): string {
-  const signature = signatureOf(objectOf(texts), secret);
-  return objectOf({ ...texts, signature: canonicalJson(signature) });
+  const before = membersOf(texts, (name) => name < SIGNATURE_NAME);
+  const behind = membersOf(texts, (name) => name > SIGNATURE_NAME);
+  const signature = signatureOf(`{${[...before, ...behind].join(',')}}`, secret);
+  const own = `${canonicalJson(SIGNATURE_NAME)}:${canonicalJson(signature)}`;
+  return `{${[...before, own, ...behind].join(',')}}`;
 }
 
 export function signatureOf(text: string | Uint8Array, secret: string): string {
   return `sha256=${toHex(createHmac('sha256', keysOf(secret).plain).update(text).digest())}`;
 }
+
+const SIGNATURE_NAME = 'signature';
 
 /** The names of headers that hold signatures. */
 export const SIGNATURE = /signature/i;
@@ -72,7 +77,9 @@ function keysOf(secret: string): Keys {
 }
 
 /** RFC 8785 orders members by the code units of their names. */
-function objectOf(texts: Readonly<Record<string, string>>): string {
-  const names = Object.keys(texts).sort((a, b) => (a < b ? -1 : 1));
-  return `{${names.map((name) => `${canonicalJson(name)}:${texts[name]!}`).join(',')}}`;
+function membersOf(texts: Readonly<Record<string, string>>, isHere: (name: string) => boolean): string[] {
+  const names = Object.keys(texts)
+    .filter(isHere)
+    .sort((a, b) => (a < b ? -1 : 1));
+  return names.map((name) => `${canonicalJson(name)}:${texts[name]!}`);
 }
