@@ -2,6 +2,8 @@
 // waiting for the answers in between. A connection that has failed is discarded.
 
 import { hash } from 'node:crypto';
+import { nextTick } from 'node:process';
+import type { Writable } from 'node:stream';
 import { Pool, type PoolClient } from 'pg';
 import type { TenantId } from '@tallystick/contract';
 import { orUnavailable, UnknownCommitError } from './unavailable.ts';
@@ -277,12 +279,23 @@ export function begin(
       // to them log in as the role, or as the owner inside a function of the owner.
       [`BEGIN ${mode}; SELECT set_config('role', '${DATABASE_ROLES[scope.role]}', true)`, ...settings]
     : [`BEGIN ${mode}; ${[...settings, `SET LOCAL ROLE ${DATABASE_ROLES[scope.role]}`].join('; ')}`];
+  sendTogether(client);
   for (const text of texts) client.query(text).catch(() => {});
 }
 
+/** What is asked in this turn of the process goes out in one piece: the system, and the database, are called once for all of it. */
+function sendTogether(client: PoolClient): void {
+  // The package has no type for it.
+  const { stream } = (client as unknown as { readonly connection: { readonly stream: Writable } }).connection;
+  stream.cork();
+  nextTick(() => stream.uncork());
+}
+
 export function transactionOn(client: PoolClient, isDistributed: boolean): Transaction {
-  const run = ({ name, text }: Statement, values: readonly Value[]) =>
-    client.query<Record<string, unknown>>({ name, text, values: values.map(bound) });
+  const run = ({ name, text }: Statement, values: readonly Value[]) => {
+    sendTogether(client);
+    return client.query<Record<string, unknown>>({ name, text, values: values.map(bound) });
+  };
   return {
     isDistributed: async () => isDistributed,
     query: async (asked, values = []) => (await run(asked, values)).rows,

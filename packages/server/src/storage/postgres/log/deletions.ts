@@ -59,7 +59,14 @@ export const OF_SPAN = `entries.tenant_id = $1 AND entries.leaf_index >= $2 AND 
 const COUNT = statement(
   `SELECT count(contents.leaf_index) AS count FROM ${ENTRIES_WITH_CONTENTS} WHERE ${OF_SPAN}`,
 );
-const EVENTS = statement(`SELECT leaf_index, content_month FROM entries WHERE ${OF_SPAN}`);
+/** The events of a span in runs that follow each other and have their content in one partition. */
+const EVENTS = statement(
+  `SELECT content_month, min(leaf_index) AS first_index, max(leaf_index) + 1 AS end_index
+   FROM (SELECT leaf_index, content_month,
+       leaf_index - row_number() OVER (PARTITION BY content_month ORDER BY leaf_index) AS nth
+     FROM entries WHERE ${OF_SPAN}) AS event
+   GROUP BY content_month, nth`,
+);
 /** Deletes from one partition. */
 const DELETE = statement(
   'DELETE FROM contents WHERE tenant_id = $1 AND content_month = $2 AND leaf_index = ANY ($3::bigint[])',
@@ -211,13 +218,16 @@ export function removalTables(database: Database, held: HeldShares, sealed: Seal
     eraseTraces: async () => {},
     deleteContents: (tenant, spans) =>
       database.inTransaction(ofRetention([tenant]), async (transaction) => {
-        const events = await rowsOf(transaction, EVENTS, tenant, spans);
-        for (const [month, own] of Map.groupBy(events, (row) => numberOf(row, 'content_month'))) {
-          const indexes = own.map((row) => numberOf(row, 'leaf_index'));
-          await transaction.change(DELETE, [tenant, month, indexes]);
-        }
+        const runs = await rowsOf(transaction, EVENTS, tenant, spans);
+        for (const [month, own] of Map.groupBy(runs, (row) => numberOf(row, 'content_month')))
+          await transaction.change(DELETE, [tenant, month, own.flatMap(indexesOf)]);
       }),
   };
+}
+
+function indexesOf(run: Row): number[] {
+  const firstIndex = numberOf(run, 'first_index');
+  return Array.from({ length: numberOf(run, 'end_index') - firstIndex }, (_, i) => firstIndex + i);
 }
 
 /** New nonces for the keys that have sealed these contents, in a commit of their own. */
