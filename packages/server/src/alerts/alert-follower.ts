@@ -1,7 +1,6 @@
 // The follower that asks the rules of Alert policies about every new event. What they raise is stored with the position in the log,
 // so an event raises each alert once, also across restarts and nodes. Logs without such a policy are not read.
 
-import { createHmac } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { EvidenceError, isNotice } from '@tallystick/evidence';
 import type { Tenants } from '../access/tenants.ts';
@@ -23,6 +22,7 @@ import { type AlertMatch, raiseAlerts, windowKeysOf } from './raise-alerts.ts';
 import type { NewJob } from '../work/jobs.ts';
 import type { SealedValues } from './sealed-values.ts';
 import type { NewViolation, ViolationStore } from './violations.ts';
+import { hmacSha256 } from '../runtime/hmac.ts';
 
 export interface AlertParts extends AlertPoliciesParts {
   readonly follows: FollowStore;
@@ -145,7 +145,7 @@ export class AlertFollower implements FollowerWork {
 function keyed(match: AlertMatch, key: Uint8Array): AlertMatch {
   const { group } = match;
   if (group === undefined || group.groupKey === '') return match;
-  const hmac = createHmac('sha256', key).update(`group\n${group.groupKey}`).digest('hex');
+  const hmac = hmacSha256(key, `group\n${group.groupKey}`).toString('hex');
   return { ...match, group: { ...group, groupKey: hmac.slice(0, group.groupKey.length) } };
 }
 

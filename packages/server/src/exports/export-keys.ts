@@ -1,11 +1,12 @@
 // The key of an export's file, drawn for it alone and kept in its record as a box; and what is signed with it: the links by which the
 // file is downloaded without a credential. So a link ends with its export, and no key opens more than one of them.
 
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { hkdfSync, timingSafeEqual } from 'node:crypto';
 import { canonicalJson, fromBase64, toBase64 } from '@tallystick/evidence';
 import type { SecretBoxes } from '../keys/secret-box.ts';
 import type { Random } from '../runtime/random.ts';
 import { EXPORT_KIND, type ExportRecord } from './export.ts';
+import { hmacSha256 } from '../runtime/hmac.ts';
 
 type Owner = Pick<ExportRecord, 'tenantId' | 'exportId'>;
 
@@ -53,7 +54,5 @@ export function isSigned(link: Link, signature: string, fileKey: Uint8Array): bo
 
 function macOf({ tenantId, exportId, runId, expires }: Link, fileKey: Uint8Array): Buffer {
   const key = Buffer.from(hkdfSync('sha256', fileKey, '', LINK_LABEL, LINK_KEY_BYTES));
-  return createHmac('sha256', key)
-    .update(canonicalJson([tenantId, exportId, runId, expires]))
-    .digest();
+  return hmacSha256(key, canonicalJson([tenantId, exportId, runId, expires]));
 }

@@ -8,12 +8,13 @@
 // is wrong, or another tenant's – and are answered the same whether or not it would work there. What the MAC says
 // comes first within the tenant, then the scope, then the age.
 
-import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { LIMITS } from '@tallystick/contract';
 import { canonicalJson, parseJson } from '@tallystick/evidence';
 import type { TenantRecord } from '../access/tenants.ts';
 import { cursorError, type Cursors, type CursorScope, type Direction, type Position } from '../paging.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { hmacSha256 } from '../runtime/hmac.ts';
 
 export interface CursorParts {
   /** A secret of the tenant. It has other uses, so cursors are authenticated with a key that is derived from it. */
@@ -105,11 +106,9 @@ function scopeTag(key: Buffer, { operation, asked }: CursorScope): Buffer {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null);
   // The MAC of a cursor begins with its format, a number that no operation's name begins with.
   const text = `${operation}\n${canonicalJson(Object.fromEntries(given))}`;
-  return hmac(key, Buffer.from(text)).subarray(0, ISSUED_AT - SCOPE_AT);
+  return hmacSha256(key, text).subarray(0, ISSUED_AT - SCOPE_AT);
 }
 
-const macOf = (key: Buffer, bytes: Buffer): Buffer => hmac(key, bytes).subarray(0, MAC_BYTES);
-
-const hmac = (key: Buffer, bytes: Buffer): Buffer => createHmac('sha256', key).update(bytes).digest();
+const macOf = (key: Buffer, bytes: Buffer): Buffer => hmacSha256(key, bytes).subarray(0, MAC_BYTES);
 
 const checksumOf = (bytes: Buffer): Buffer => hash('sha256', bytes, 'buffer').subarray(0, CHECKSUM_BYTES);

@@ -7,10 +7,11 @@
 // A record that is put back to an older version has a sound MAC. `tallystick verify` finds it, and one that is gone: it
 // holds records against their notices.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { canonicalJson, commitmentOf, toBase64 } from '@tallystick/evidence';
 import type { Random } from '../runtime/random.ts';
 import type { RecordKind, RecordOwner, StoredRecord } from './records.ts';
+import { hmacSha256 } from '../runtime/hmac.ts';
 
 /** The content of a record, defined by its noun. */
 export interface RecordContent {
@@ -48,7 +49,7 @@ export function createRecordMacs(keys: () => readonly Uint8Array[], logOrigin: (
     if (key === undefined) return undefined;
     const prefix = Buffer.alloc(NUMBER_BYTES);
     prefix.writeUInt16BE(number);
-    return Buffer.concat([prefix, createHmac('sha256', key).update(textOf(record, logOrigin())).digest()]);
+    return Buffer.concat([prefix, hmacSha256(key, textOf(record, logOrigin()))]);
   };
   return {
     make({ owner, kind, id, version, content }, random) {

@@ -1,11 +1,12 @@
 // How an erasure knows the events of a person without keeping who that is: by HMACs of the values under a key of its own, which goes
 // with them when the erasure ends. No key of the tenant: one may be replaced while an erasure waits for holds.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { ErasureSubject } from '@tallystick/contract';
 import { fromBase64, toBase64 } from '@tallystick/evidence';
 import type { EventFields } from '../events/show.ts';
 import type { Random } from '../runtime/random.ts';
+import { hmacSha256 } from '../runtime/hmac.ts';
 
 const KEY_BYTES = 32;
 
@@ -56,5 +57,5 @@ function isSame(wanted: string | undefined, found: string | false): boolean {
 }
 
 function hashOf(key: Uint8Array, ...parts: readonly string[]): string {
-  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64');
+  return hmacSha256(key, JSON.stringify(parts)).toString('base64');
 }

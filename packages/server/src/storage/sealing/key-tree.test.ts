@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { bitsOf, secretAt, withoutBranch, wholeTree } from './key-tree.ts';
@@ -11,6 +12,13 @@ test('each path has a secret of its own, and always the same', () => {
   const all = Array.from({ length: 256 }, (_, i) => Buffer.from(secretAt(tree, path(i, 8))!).toString('hex'));
   assert.equal(new Set(all).size, 256);
   assert.deepEqual(secretAt(tree, path(3, 8)), secretAt(wholeTree(secret), path(3, 8)));
+});
+
+test('the secret of a path is what its bits make of the first one, by the HMAC of Node', () => {
+  const secret = Buffer.alloc(32, 5);
+  let expected = secret;
+  for (const bit of [1, 0, 0, 1]) expected = createHmac('sha256', expected).update(Buffer.of(bit)).digest();
+  assert.deepEqual(secretAt(wholeTree(secret), '1001'), new Uint8Array(expected));
 });
 
 test('what is destroyed is gone with all under it, and everything else stays as it was', () => {

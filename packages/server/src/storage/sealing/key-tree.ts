@@ -4,7 +4,7 @@
 //
 //   half(node, bit) = HMAC-SHA256( node, u8 bit )      the secret of a path = the node that its bits lead to
 
-import { createHmac } from 'node:crypto';
+import { HmacSha256 } from '@tallystick/evidence';
 
 /** Nodes by their paths, which are texts of the digits 0 and 1; none is within another. A whole tree has one, at ''. */
 export type KeyTree = ReadonlyMap<string, Uint8Array>;
@@ -54,7 +54,7 @@ function nodeOver(tree: KeyTree, path: string): string | undefined {
   return undefined;
 }
 
+/** Dozens of them lead to a secret, so it counts how long each takes. */
 function half(secret: Uint8Array, bit: string): Uint8Array {
-  const hmac = createHmac('sha256', secret).update(Uint8Array.of(bit === '1' ? 1 : 0));
-  return new Uint8Array(hmac.digest());
+  return new HmacSha256(secret).ofText(bit === '1' ? '\u0001' : '\0');
 }

@@ -10,11 +10,12 @@
 // The provider of the keyring (keyring-file.ts) is asked at the start and when a key is added, and never for an event.
 
 import { BroadcastChannel } from 'node:worker_threads';
-import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, createSecretKey } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { fromHex, toHex } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
 import { bitsOf, type KeyTree, secretAt } from './key-tree.ts';
+import { hmacSha256 } from '../../runtime/hmac.ts';
 
 export interface RingKey {
   /** 16 hex digits. */
@@ -105,7 +106,7 @@ export class Keyring implements Disposable {
     envelope.set(fromHex(id), 0);
     new DataView(envelope.buffer).setUint32(MONTH_AT, name.month);
     envelope.set(random.bytes(NONCE_BYTES), NONCE_AT);
-    const cipher = createCipheriv(CIPHER, secret, envelope.subarray(NONCE_AT, BODY_AT));
+    const cipher = createCipheriv(CIPHER, createSecretKey(secret), envelope.subarray(NONCE_AT, BODY_AT));
     cipher.setAAD(boundTo(name));
     envelope.set(cipher.update(key), BODY_AT);
     cipher.final();
@@ -125,7 +126,11 @@ export class Keyring implements Disposable {
     const secret = secretFor(ringKey.tree, { ...name, month }, tenantKey);
     if (secret === undefined) throw new UnusableKey(`${named} is destroyed`);
     try {
-      const decipher = createDecipheriv(CIPHER, secret, envelope.subarray(NONCE_AT, BODY_AT));
+      const decipher = createDecipheriv(
+        CIPHER,
+        createSecretKey(secret),
+        envelope.subarray(NONCE_AT, BODY_AT),
+      );
       decipher.setAAD(boundTo({ ...name, month }));
       decipher.setAuthTag(envelope.subarray(TAG_AT));
       const key = decipher.update(envelope.subarray(BODY_AT, TAG_AT));
@@ -163,7 +168,7 @@ function secretFor(tree: KeyTree, name: KeyName, tenantKey: Uint8Array | undefin
   if (name.purpose !== 'Content') return secretAt(tree, tenantBranch(name.keyId));
   const ofMonth = secretAt(tree, monthBranch(name.month));
   if (ofMonth === undefined || tenantKey === undefined) return undefined;
-  return createHmac('sha256', tenantKey).update('content').update(ofMonth).digest();
+  return hmacSha256(tenantKey, Buffer.concat([Buffer.from('content'), ofMonth]));
 }
 
 function boundTo({ tenant, purpose, keyId, month }: KeyName): Buffer {

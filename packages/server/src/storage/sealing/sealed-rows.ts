@@ -2,13 +2,14 @@
 // sealed. A row brings the sealed keys with it (`SEALED_COLUMNS`), so that a key counts as it is stored at that moment: what was
 // destroyed opens nowhere from then on, whatever a process remembers.
 
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Classification } from '@tallystick/contract';
 import { eventIdText } from '@tallystick/evidence';
 import { CLASSIFICATIONS, classificationIn } from '../rows/classification-column.ts';
 import { blobOf, ColumnError, readOr, textIn } from '../rows/columns.ts';
 import { type BoxedContent, BoxMaker, BoxOpener, type Nonces } from './boxes.ts';
 import { ENVELOPE_BYTES, type Keyring, UnknownRingKey, UnusableKey } from './keyring.ts';
+import { hmacSha256 } from '../../runtime/hmac.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -146,7 +147,7 @@ export class SealedRows {
     try {
       const name = { tenant, purpose: 'Tenant', keyId: textIn(row, 'key_id') } as const;
       const key = this.#ring.open(blobOf(row, 'sealed'), name);
-      return createHmac('sha256', key).update('index of events').digest();
+      return hmacSha256(key, 'index of events');
     } catch (error) {
       if (error instanceof UnusableKey || error instanceof ColumnError) return undefined;
       throw error;

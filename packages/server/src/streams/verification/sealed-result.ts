@@ -1,10 +1,11 @@
 // The result of a verification bears a MAC: the row of its job is in reach of everybody who can write to the database, who
 // could otherwise alter an event and then the verdict about it.
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { canonicalJson, parseJson } from '@tallystick/evidence';
 import type { Signing } from '../../keys/signing.ts';
 import type { Job } from '../../work/jobs.ts';
+import { hmacSha256 } from '../../runtime/hmac.ts';
 
 type Verified = Pick<Job, 'tenant' | 'jobId' | 'body'>;
 type MacKeys = Pick<Signing, 'macKeys' | 'reload'>;
@@ -53,7 +54,5 @@ function sealedIn(result: string): Sealed | undefined {
 
 function macOf({ tenant, jobId, body }: Verified, text: string, key: Uint8Array): Buffer {
   // Nothing else that is authenticated with these keys begins with this word (records/record-macs.ts).
-  return createHmac('sha256', key)
-    .update(canonicalJson(['verdict', tenant, jobId, body, text]))
-    .digest();
+  return hmacSha256(key, canonicalJson(['verdict', tenant, jobId, body, text]));
 }

@@ -2,11 +2,12 @@
 // key under the keyring, all blocks are: facts of sealed events are in every section. An encrypted block is bound to its
 // place: one that was put elsewhere does not open.
 
-import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { TenantId } from '@tallystick/contract';
 import type { Random } from '../../../runtime/random.ts';
 import type { Section } from '../segments/terms.ts';
+import { hmacSha256 } from '../../../runtime/hmac.ts';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -38,7 +39,7 @@ export function isAlwaysEncrypted(section: Section | undefined): boolean {
 /** The keys of one tenant. */
 export class BlockKeys {
   readonly #secrets: readonly Uint8Array[];
-  readonly #keys = new Map<string, readonly Buffer[]>();
+  readonly #keys = new Map<string, readonly KeyObject[]>();
   /** Every block is encrypted. */
   readonly isWhole: boolean;
 
@@ -49,11 +50,11 @@ export class BlockKeys {
   }
 
   /** The first encrypts; what was encrypted before the tenant had that one opens with the other. */
-  keysOf(section: Section | undefined): readonly Buffer[] {
+  keysOf(section: Section | undefined): readonly KeyObject[] {
     const name = section ?? 'the rest';
     let keys = this.#keys.get(name);
     if (keys === undefined) {
-      keys = this.#secrets.map((secret) => createHmac('sha256', secret).update(`index of ${name}`).digest());
+      keys = this.#secrets.map((secret) => createSecretKey(hmacSha256(secret, `index of ${name}`)));
       this.#keys.set(name, keys);
     }
     return keys;
@@ -84,7 +85,7 @@ export function decodeBlock(stored: Buffer, place: BlockPlace, keys: BlockKeys):
   return zstdDecompressSync(decrypted(stored, place, first!, others), DECOMPRESSION);
 }
 
-function decrypted(stored: Buffer, place: BlockPlace, key: Buffer, others: readonly Buffer[]): Buffer {
+function decrypted(stored: Buffer, place: BlockPlace, key: KeyObject, others: readonly KeyObject[]): Buffer {
   const bodyAt = NONCE_BYTES + TAG_BYTES;
   const decipher = createDecipheriv(CIPHER, key, stored.subarray(0, NONCE_BYTES));
   decipher.setAAD(boundTo(place));
