@@ -30,6 +30,8 @@ interface Seen {
   readonly waitedMs: number;
   /** How much more memory the service had meanwhile. */
   readonly grewMb: number;
+  /** How long they waited the times before. */
+  readonly before?: readonly number[];
 }
 
 const BATCH = '/audit-events/batch';
@@ -110,12 +112,18 @@ async function sendAll(bodies: Iterable<HostileBody>, script?: string): Promise<
   return seen;
 }
 
-/** What blocks does so each time; what else the machine does comes once. What was stored is not sent again: that is no work. */
+/**
+ * What blocks does so each time; what else the machine does comes once. What was stored is not sent again: that is no work. On a quiet
+ * machine the first time counts for what is sound, which is read and cached then.
+ */
 async function sendUntilInTime(service: Service, request: Request, probe: Probe): Promise<Seen> {
-  let seen = await send(service, request, probe);
-  for (let again = 0; again < AGAIN_MAX && seen.waitedMs > WAIT_MS_MAX && seen.status !== 201; again++)
-    seen = await send(service, request, probe);
-  return seen;
+  const before: number[] = [];
+  for (;;) {
+    const seen = await send(service, request, probe);
+    const againMax = seen.status === 201 || (SIZE.isLong && seen.status < 400) ? 0 : AGAIN_MAX;
+    if (seen.waitedMs <= WAIT_MS_MAX || before.length === againMax) return { ...seen, before };
+    before.push(seen.waitedMs);
+  }
 }
 
 test('the table has hostile bodies for every operation that takes one', () => {
@@ -127,10 +135,9 @@ test('the table has hostile bodies for every operation that takes one', () => {
 });
 
 function requireInTime(test: TestContext, seen: readonly Seen[]): void {
-  for (const { name, status, tookMs, waitedMs } of seen) {
-    test.diagnostic(
-      `${name}: ${status} after ${tookMs.toFixed(0)} ms, others waited ${waitedMs.toFixed(0)} ms`,
-    );
+  for (const { name, status, tookMs, waitedMs, before = [] } of seen) {
+    const waited = [...before, waitedMs].map((ms) => ms.toFixed(0)).join(', then ');
+    test.diagnostic(`${name}: ${status} after ${tookMs.toFixed(0)} ms, others waited ${waited} ms`);
   }
   const late = seen.filter(({ waitedMs }) => waitedMs > WAIT_MS_MAX);
   assert.deepEqual(late, [], `others waited over ${WAIT_MS_MAX} ms`);

@@ -141,8 +141,11 @@ function requireSeen({ seen, gapMs }: BadConsumer, { status, attempts }: Deliver
   const last = attempts.at(-1)!;
   assert.equal(last.responseStatus, seen.responseStatus);
   const failed = status === 'Acknowledged' ? attempts.slice(0, -1) : attempts;
+  // The name server is in this process, too, and answers too late where the machine is busy.
+  const isLate = (error = '') => error.includes('(ETIMEOUT)') && seen.fault?.test('Dns') === false;
+  assert.ok(failed.length === 0 || failed.some(({ error }) => !isLate(error)), 'the name server was late');
   for (const { fault, error } of failed) {
-    assert.match(fault ?? 'none', seen.fault!, error);
+    if (!isLate(error)) assert.match(fault ?? 'none', seen.fault!, error);
     assert.ok(error !== undefined && !error.includes('169.254'), error);
   }
   if (status === 'Acknowledged') assert.equal(last.fault, undefined);

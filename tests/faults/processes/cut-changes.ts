@@ -7,6 +7,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import type { Appender } from '../../../packages/server/src/admin/measured-log.ts';
 import { serveWith } from './serve-with.ts';
+import { sendAtOnce } from '../send-at-once.ts';
 
 const CUT: readonly string[] = ['LegalHold', 'Policy'];
 const FILE = process.env['CUT_FILE']!;
@@ -44,6 +45,7 @@ function cutting(log: Appender): Appender {
       sent = 0;
       endAt = Number(where) || Infinity;
       const results = await log.append(requests, now, onLocked);
+      endAt = Infinity;
       if (where === 'Behind') return end();
       writeFileSync(FILE, String(sent));
       return results;
@@ -55,4 +57,5 @@ function cutting(log: Appender): Appender {
 countCalls(DatabaseSync.prototype, 'exec');
 countCalls(StatementSync.prototype, 'run', 'get', 'all');
 countCalls(Client.prototype, 'query');
+sendAtOnce();
 await serveWith({ around: cutting, hasThreads: false });

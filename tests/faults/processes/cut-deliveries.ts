@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { serveWith } from './serve-with.ts';
+import { sendAtOnce } from '../send-at-once.ts';
 
 /** A part of a statement, and one of its values, or of the values in a JSON list that it gets. */
 interface Cut {
@@ -78,4 +79,5 @@ around(
       return isCommit ? (answered as Promise<unknown>).finally(end) : answered;
     },
 );
+sendAtOnce();
 await serveWith({ hasThreads: false });

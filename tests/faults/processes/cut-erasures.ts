@@ -10,6 +10,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Client } from 'pg';
 import type { Appender } from '../../../packages/server/src/admin/measured-log.ts';
 import { serveWith } from './serve-with.ts';
+import { sendAtOnce } from '../send-at-once.ts';
 
 const FILE = process.env['CUT_FILE']!;
 const REQUEST = '"action":"Request.Erasure"';
@@ -108,4 +109,5 @@ watch(Object.getPrototypeOf(handle) as object, 'datasync', () => committed());
 watch(Object.getPrototypeOf(handle) as object, 'sync', () => committed());
 await handle.close();
 syncBuiltinESMExports();
+sendAtOnce();
 await serveWith({ around: cutting, hasThreads: false });

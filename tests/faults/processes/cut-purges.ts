@@ -8,6 +8,7 @@ import { Client } from 'pg';
 import { KINDS } from '@tallystick/evidence';
 import type { Appender } from '../../../packages/server/src/admin/measured-log.ts';
 import { serveWith } from './serve-with.ts';
+import { sendAtOnce } from '../send-at-once.ts';
 
 const FILE = process.env['CUT_FILE']!;
 
@@ -51,4 +52,5 @@ function cutting(log: Appender): Appender {
 countCalls(DatabaseSync.prototype, 'exec');
 countCalls(StatementSync.prototype, 'run', 'get', 'all');
 countCalls(Client.prototype, 'query');
+sendAtOnce();
 await serveWith({ around: cutting, hasThreads: false });

@@ -8,7 +8,7 @@
 // is wrong, or another tenant's – and are answered the same whether or not it would work there. What the MAC says
 // comes first within the tenant, then the scope, then the age.
 
-import { hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { LIMITS } from '@tallystick/contract';
 import { canonicalJson, parseJson } from '@tallystick/evidence';
 import type { TenantRecord } from '../access/tenants.ts';
@@ -36,11 +36,11 @@ const LETTER = { Next: 'N', Previous: 'P' } as const satisfies Record<Direction,
 
 export function createCursors({ keyOf, clock }: CursorParts): Cursors {
   /** Every list makes a cursor or two, and to derive a key takes longer than all the rest of one. */
-  const keys = new WeakMap<TenantRecord, Buffer>();
+  const keys = new WeakMap<TenantRecord, KeyObject>();
   const cursorKey = (tenant: TenantRecord) => {
     let key = keys.get(tenant);
     if (key === undefined) {
-      key = Buffer.from(hkdfSync('sha256', keyOf(tenant), '', KEY_LABEL, 32));
+      key = createSecretKey(Buffer.from(hkdfSync('sha256', keyOf(tenant), '', KEY_LABEL, 32)));
       keys.set(tenant, key);
     }
     return key;
@@ -102,13 +102,13 @@ const tenantTag = ({ tenantId }: TenantRecord): Buffer =>
   hash('sha256', `${KEY_LABEL} of ${tenantId}`, 'buffer').subarray(0, SCOPE_AT - TENANT_AT);
 
 /** Under the key, because the request behind a bare hash could be guessed from a leaked cursor. */
-function scopeTag(key: Buffer, { operation, asked }: CursorScope): Buffer {
+function scopeTag(key: KeyObject, { operation, asked }: CursorScope): Buffer {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined && value !== null);
   // The MAC of a cursor begins with its format, a number that no operation's name begins with.
   const text = `${operation}\n${canonicalJson(Object.fromEntries(given))}`;
   return hmacSha256(key, text).subarray(0, ISSUED_AT - SCOPE_AT);
 }
 
-const macOf = (key: Buffer, bytes: Buffer): Buffer => hmacSha256(key, bytes).subarray(0, MAC_BYTES);
+const macOf = (key: KeyObject, bytes: Buffer): Buffer => hmacSha256(key, bytes).subarray(0, MAC_BYTES);
 
 const checksumOf = (bytes: Buffer): Buffer => hash('sha256', bytes, 'buffer').subarray(0, CHECKSUM_BYTES);

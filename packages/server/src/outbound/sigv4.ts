@@ -4,7 +4,8 @@
 //   toSign    = "AWS4-HMAC-SHA256" ‖ LF ‖ time ‖ LF ‖ scope ‖ LF ‖ hex( SHA-256( canonical ) )
 //   scope     = date ‖ "/" ‖ region ‖ "/s3/aws4_request"
 
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { hmacSha256 } from '../runtime/hmac.ts';
 
 export interface AwsCredentials {
   readonly accessKeyId: string;
@@ -43,11 +44,11 @@ export function signS3(
   const date = time.slice(0, 8);
   const scope = `${date}/${region}/s3/aws4_request`;
   const toSign = [ALGORITHM, time, scope, sha256Hex(canonical)].join('\n');
-  const key = [date, region, 's3', 'aws4_request'].reduce<string | Buffer>(
-    (last, text) => hmac(last, text),
-    `AWS4${secretAccessKey}`,
+  const key = [date, region, 's3', 'aws4_request'].reduce<Buffer>(
+    (last, text) => hmacSha256(last, text),
+    Buffer.from(`AWS4${secretAccessKey}`),
   );
-  const signature = hmac(key, toSign).toString('hex');
+  const signature = hmacSha256(key, toSign).toString('hex');
   const authorization = `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
   return { ...sent, authorization };
 }
@@ -69,10 +70,6 @@ function queryOf({ search }: URL): string {
     .map((pair) => (pair.includes('=') ? pair : `${pair}=`))
     .toSorted()
     .join('&');
-}
-
-function hmac(key: string | Buffer, text: string): Buffer {
-  return createHmac('sha256', key).update(text).digest();
 }
 
 export function sha256Hex(bytes: string | Uint8Array): string {

@@ -8,14 +8,18 @@ import type { OpenSealing } from '../storage/sealing/sealing.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
 
-export function openPlainStore(directory: string, openSealing?: OpenSealing): Promise<Storage> {
+export function openPlainStore(
+  directory: string,
+  openSealing?: OpenSealing,
+  threads = false,
+): Promise<Storage> {
   return openSqliteStorage({
     directory,
     logOrigin: 'audit.example.com',
     streams: { sealAfter: { ms: 1e12 }, sealAfterEvents: 1000 },
     clock: systemClock,
     random: createSystemRandom(),
-    threads: false,
+    threads,
     exclusive: false,
     openSealing,
     onFatal: assert.fail,

@@ -80,7 +80,7 @@ export class Sender {
       signal,
     });
     const headers = { ...subscription.headers, ...own };
-    return sentBy(result, { ...making, headers, secrets: () => secretsIn(opened, headers, body) });
+    return sentBy(result, { ...making, headers, masked: () => secretsIn(opened, headers, body) });
   }
 
   #open(subscription: SubscriptionRecord): Promise<OpenedSecrets> {
@@ -163,10 +163,11 @@ function secretsIn(
 interface Made extends Omit<Making, 'secrets'> {
   /** With credentials masked. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly secrets: () => readonly string[];
+  /** What no answer may show. */
+  readonly masked: () => readonly string[];
 }
 
-function sentBy(result: PostResult, { attemptNumber, atMs, at, headers, secrets }: Made): Sent {
+function sentBy(result: PostResult, { attemptNumber, atMs, at, headers, masked }: Made): Sent {
   const { latencyMs, dnsMs, connectMs, tlsMs, firstByteMs } = result;
   const timings = definedOf({ dnsMs, connectMs, tlsMs, firstByteMs });
   const made = { attemptNumber, at, latencyMs, timings, requestHeaders: headers };
@@ -182,7 +183,7 @@ function sentBy(result: PostResult, { attemptNumber, atMs, at, headers, secrets 
     attempt: {
       ...made,
       responseStatus: status,
-      ...(body.length > 0 && { responseBody: answerText(body, secrets()) }),
+      ...(body.length > 0 && { responseBody: answerText(body, masked()) }),
       ...(!isDelivered && { fault: 'Status', error: reason }),
     },
     isDelivered,

@@ -9,10 +9,10 @@ export type Secrets = readonly [string, ...string[]];
 
 /** `texts`: the members by name, each in its RFC 8785 form; without `signature`. */
 export function signedBody(texts: Readonly<Record<string, string>>, [secret]: Secrets): string {
-  const before = membersOf(texts, (name) => name < SIGNATURE_NAME);
-  const behind = membersOf(texts, (name) => name > SIGNATURE_NAME);
+  const before = membersOf(texts, (name) => name < SIGNATURE_MEMBER);
+  const behind = membersOf(texts, (name) => name > SIGNATURE_MEMBER);
   const signature = signatureOf(`{${[...before, ...behind].join(',')}}`, secret);
-  const own = `${canonicalJson(SIGNATURE_NAME)}:${canonicalJson(signature)}`;
+  const own = `${canonicalJson(SIGNATURE_MEMBER)}:${canonicalJson(signature)}`;
   return `{${[...before, own, ...behind].join(',')}}`;
 }
 
@@ -20,7 +20,7 @@ export function signatureOf(text: string | Uint8Array, secret: string): string {
   return `sha256=${toHex(createHmac('sha256', keysOf(secret).plain).update(text).digest())}`;
 }
 
-const SIGNATURE_NAME = 'signature';
+const SIGNATURE_MEMBER = 'signature';
 
 /** The names of headers that hold signatures. */
 export const SIGNATURE = /signature/i;

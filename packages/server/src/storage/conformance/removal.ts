@@ -110,7 +110,11 @@ function requireProof(given: ProvenEvent, entry: Uint8Array): void {
 /** Ten events of acme under a checkpoint, and five of another tenant. */
 async function signedLogs(place: TestInstallation): Promise<Storage> {
   const storage = await openWith(place, 'acme', 'other');
-  await fill(storage, 'acme', 10);
+  // In turn of two months, so that what a notice names lies in several partitions.
+  const drafts = Array.from({ length: 10 }, (_, i) =>
+    draftOf({}, { retention: i % 2 === 0 ? 'PT1S' : 'P1Y' }),
+  );
+  await append(storage, request('acme', drafts));
   await fill(storage, 'other', 5);
   await publish(storage, await readAll(storage));
   return storage;

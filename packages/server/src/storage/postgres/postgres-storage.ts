@@ -118,9 +118,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const writers = WRITING_CONNECTIONS + (isDistributed ? COMMITS_AT_ONCE : 0);
   const nextId = createUlids(clock, random);
   const { logOrigin } = await settleInstallation(reading, { logOrigin: options.logOrigin, nextId });
-  const sealingData = await openedSealing(reading, options);
-  const sealing = parts.use(sealingWith(sealingData));
-  const { ring, rows: sealed } = sealing;
+  const sealing = parts.use(sealingWith(await openedSealing(reading, options)));
+  const { ring, rows: sealed, data: sealingData } = sealing;
   const held = options.node === undefined ? HeldShares.all() : HeldShares.none(() => clock.monotonicNs());
   const connecting = { ...urls, isDistributed };
   const toWrite = { ...connecting, connectionsMax: writers, ...FEW_OF_INDEX };

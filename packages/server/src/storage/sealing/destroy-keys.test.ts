@@ -247,6 +247,25 @@ test('a new key of the keyring seals all keys, and a running store learns of it'
   assert.equal(await contentsIn(place), '....');
 });
 
+test('a thread that is started after a new key of the keyring opens what that has sealed', async () => {
+  const place = placeIn(newPlace());
+  mkdirSync(place.directory, { recursive: true });
+  await using storage = await openPlainStore(place.directory, sealingAt(place), true);
+  await storage.tenants.ensure('acme', NOW_MS);
+  await append(storage, request('acme', some(2)), now());
+  const { tenantKeys } = storage;
+  using watch = new KeyringWatch(place, () => tenantKeys.ringKeys());
+  const made = newRingKey(making);
+  await changeKeyring({ place }, (ring) => ({ ...ring, keys: [...ring.keys, made] }));
+  await watch.look();
+  await until(async () => {
+    await tenantKeys.renew('acme');
+    return (await tenantKeys.ringKeys()).join() === made.id;
+  });
+  const span = { fromIndex: 0, endIndex: 2, publicKeys: [], deletedBeforeMs: 0 };
+  assert.equal((await storage.tree.forTenant('acme').checkRange(span, () => {})).fault, undefined);
+});
+
 test('threads that were started with a keyring are told of it once it is another', async () => {
   const { place, store } = await sealedStore();
   const { ring } = (await readKeyring(place))!;

@@ -34,7 +34,8 @@ export function withoutBranch(tree: KeyTree, path: string): KeyTree {
     const bit = path[at]!;
     const other = bit === '0' ? '1' : '0';
     left.set(path.slice(0, at) + other, half(secret, other));
-    secret = half(secret, bit);
+    // The last half is what goes.
+    if (at < path.length - 1) secret = half(secret, bit);
   }
   return left;
 }
@@ -54,7 +55,7 @@ function nodeOver(tree: KeyTree, path: string): string | undefined {
   return undefined;
 }
 
-/** Dozens of them lead to a secret, so it counts how long each takes. */
+/** Dozens of them lead to a secret, so the time of each matters. */
 function half(secret: Uint8Array, bit: string): Uint8Array {
   return new HmacSha256(secret).ofText(bit === '1' ? '\u0001' : '\0');
 }

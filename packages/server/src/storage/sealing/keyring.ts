@@ -168,7 +168,7 @@ function secretFor(tree: KeyTree, name: KeyName, tenantKey: Uint8Array | undefin
   if (name.purpose !== 'Content') return secretAt(tree, tenantBranch(name.keyId));
   const ofMonth = secretAt(tree, monthBranch(name.month));
   if (ofMonth === undefined || tenantKey === undefined) return undefined;
-  return hmacSha256(tenantKey, Buffer.concat([Buffer.from('content'), ofMonth]));
+  return hmacSha256(tenantKey, 'content', ofMonth);
 }
 
 function boundTo({ tenant, purpose, keyId, month }: KeyName): Buffer {

@@ -30,6 +30,8 @@ export function requireSettled({ place, keys }: RingData, ringKey: string): void
 
 /** In one thread. */
 export interface Sealing extends Disposable {
+  /** For a thread that is started: with the keyring as it is by then. */
+  readonly data: SealingData;
   readonly ring: Keyring | undefined;
   readonly rows: SealedRows;
   /** Made for each append. */
@@ -39,6 +41,13 @@ export interface Sealing extends Disposable {
 export function sealingWith({ ring: data, sealed }: SealingData): Sealing {
   const ring = data && new Keyring(data);
   return {
+    data: {
+      // Read when it is sent.
+      get ring() {
+        return ring?.data;
+      },
+      sealed,
+    },
     ring,
     rows: new SealedRows(ring),
     newSealer: () => (ring === undefined || sealed === 0 ? undefined : new PoolSealer(sealed)),

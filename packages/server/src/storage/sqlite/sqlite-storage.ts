@@ -74,9 +74,10 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   requireNotMoved(directory);
   const nextId = createUlids(clock, random);
   const { logOrigin, ringKeys } = settle(options, nextId);
-  const sealing = (await options.openSealing?.(ringKeys)) ?? NOTHING_SEALED;
+  const opened = (await options.openSealing?.(ringKeys)) ?? NOTHING_SEALED;
+  if (opened.ring !== undefined) settleRing(directory, opened.ring);
+  const { data: sealing } = parts.use(sealingWith(opened));
   const committer = new PoolCommitter(random);
-  if (sealing.ring !== undefined) settleRing(directory, sealing.ring);
   const journal = options.threads
     ? startLogThreads({ directory, logOrigin, streams, sealing, onCrash: options.onFatal })
     : openInProcess({ directory, logOrigin, streams, clock, nextId, random, committer }, sealing);
@@ -95,7 +96,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
   const work = parts.use(openWork(options));
   await Promise.all([journal.opened, work.opened]).catch(rethrowAsStartError);
   const tree = treeOn(journal);
-  const opened = parts.move();
+  const all = parts.move();
   return {
     logOrigin,
     log: logOf(journal),
@@ -122,7 +123,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     settleSigner: journal.owner.settleSigner,
     forgetRefusals: async () => {},
     answers: async () => {},
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 

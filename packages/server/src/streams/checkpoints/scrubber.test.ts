@@ -69,6 +69,8 @@ async function advance(clock: ReturnType<typeof createFakeClock>, turns: number)
 
 test('a round goes through every log in portions, and then rests until its day is over', async () => {
   const { clock, scrubber, asked } = build({ acme: 25, other: 3, quiet: 0 });
+  await clock.advance(99);
+  assert.deepEqual(asked, [], 'a start has other work to do');
   await advance(clock, 10);
   const round = ['acme 0-10', 'acme 10-20', 'acme 20-25', 'other 0-3'];
   assert.deepEqual(asked, round);

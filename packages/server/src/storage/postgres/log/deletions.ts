@@ -63,9 +63,9 @@ const COUNT = statement(
 const EVENTS = statement(
   `SELECT content_month, min(leaf_index) AS first_index, max(leaf_index) + 1 AS end_index
    FROM (SELECT leaf_index, content_month,
-       leaf_index - row_number() OVER (PARTITION BY content_month ORDER BY leaf_index) AS nth
+       leaf_index - row_number() OVER (PARTITION BY content_month ORDER BY leaf_index) AS run
      FROM entries WHERE ${OF_SPAN}) AS event
-   GROUP BY content_month, nth`,
+   GROUP BY content_month, run`,
 );
 /** Deletes from one partition. */
 const DELETE = statement(
