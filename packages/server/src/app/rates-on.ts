@@ -15,7 +15,7 @@ export async function ratesOn(
   const here = () => new LocalCounter(clock);
   const url = config.rateLimiting.enableRateLimiting ? config.redis.url : undefined;
   if (url === undefined) return createRateLimits(config, here, clock);
-  // Loaded on demand: most installations have none, and the client is a fifth of the start.
+  // Loaded on demand: most installations have none, and to load the client is a fifth of what the main thread does at a start.
   const { createRedisCounters } = await import('../outbound/redis-counters.ts');
   const shared = built.use(createRedisCounters({ url: url.reveal(), here, clock, telemetry }));
   health.add(ratesCheck(() => shared.isShared()));

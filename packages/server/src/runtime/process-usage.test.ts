@@ -30,7 +30,7 @@ test('what the process uses is told, and grows as it uses more', async () => {
   assert.ok(after.virtualBytes! >= after.residentBytes);
 });
 
-test('the lag of the event loop is that since a reading a minute ago, whoever else reads it', async () => {
+test('the lag of the event loop is that since a reading a minute ago, however often it is read between', async () => {
   const clock = createFakeClock();
   using usage = watchProcess(clock, () => {});
   const lag = async () => (await usage.read()).loopLag;
