@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { testRing } from '../../testing/sealed-store.ts';
+import { until } from '../../testing/until.ts';
 import { withoutBranch } from './key-tree.ts';
 import {
   Keyring,
@@ -11,6 +12,7 @@ import {
   tenantBranch,
   UnknownRingKey,
 } from './keyring.ts';
+import { sealingWith } from './sealing.ts';
 
 const random = createSystemRandom();
 const OVER: KeyName = { tenant: 'acme', purpose: 'Tenant', keyId: '01KE0000000000000000000001', month: 0 };
@@ -67,4 +69,16 @@ test('a keyring of one thread becomes what another one was told', async () => {
   for (let i = 0; i < 100 && other.data.keys.length < 2; i++)
     await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal(other.newest.id, testRing(2).keys[0]!.id);
+});
+
+test('a thread that is started is given the keyring as it is then, also without what was destroyed', async () => {
+  const ring = testRing();
+  const data = punctured(ring, tenantBranch(OVER.keyId));
+  using sealing = sealingWith({ ring, sealed: 15 });
+  using told = new Keyring(ring);
+  assert.deepEqual(structuredClone(sealing.data), { ring, sealed: 15 });
+  told.become(data);
+  await until(() => sealing.ring!.data !== ring);
+  assert.deepEqual(structuredClone(sealing.data), { ring: data, sealed: 15 });
+  assert.notDeepEqual(data, ring);
 });
