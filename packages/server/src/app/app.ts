@@ -11,28 +11,23 @@ import { createLifecycle } from '../admin/lifecycle.ts';
 import { createMeter } from '../admin/meter.ts';
 import { createUsageMetrics } from '../admin/process-usage-metrics.ts';
 import type { Config } from '../config/settings.ts';
-import { readBuild } from '../config/build.ts';
 import { readTlsFiles, type TlsFiles } from '../config/tls-files.ts';
 import { readWitnessPolicy } from '../config/witness-policy.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { createValidate } from '../gateway/validate.ts';
-import { bindOperations, boundOperation, namesOf } from '../operations.ts';
+import { bindOperations, boundOperation } from '../operations.ts';
 import { createOpenIdIssuer } from '../outbound/openid-issuer.ts';
 import { keyringOf } from '../keyring-place.ts';
 import { requestClearanceOf } from '../policies/repeat-clearance.ts';
-import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import { drain, type DrainTimes } from '../protocols/http/drain.ts';
 import type { HttpServer } from '../protocols/http/http-server.ts';
 import { listen } from '../protocols/http/listen.ts';
 import { createListener } from '../protocols/http/listener.ts';
-import type { BodyParts } from '../protocols/rest/body.ts';
 import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
-import { createDocsMounts } from '../protocols/docs/mount.ts';
 import { createCors } from '../protocols/http/cors.ts';
 import { createSenders } from '../protocols/http/senders.ts';
 import { createRateOperations } from '../rates/rate-operations.ts';
-import { createRestMount } from '../protocols/rest/mount.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -43,6 +38,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startCertificateLoop } from './certificate-loop.ts';
 import { startLoops } from './loops.ts';
+import { mountsOn } from './mounts-on.ts';
 import { openTelemetryOn } from './open-telemetry-on.ts';
 import { ratesOn } from './rates-on.ts';
 import { operationsOn, statusOn } from './operations-on.ts';
@@ -185,22 +181,9 @@ function listenerOn(
 ): HttpServer {
   const { config, clock, telemetry, tracing } = surroundings;
   const { server, environment } = config;
-  const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
-  const bodies: BodyParts = {
-    clock,
-    budget: new BodyBudget(BODIES_BYTES_MAX),
-    parseElsewhere: (sender, message) => largeBodies.parse(sender, message),
-  };
-  const rest = createRestMount({ gateway, bodies, isTls });
-  const operations = new Set(namesOf(gateway.operations));
-  const docs = createDocsMounts({
-    operations,
-    build: readBuild().version,
-    isTls,
-    refuse: (...refused) => rest.refuse(...refused),
-  });
+  const isTls = tls !== undefined || server.publicUrl?.startsWith('https:') === true;
   return createListener({
-    mounts: [rest, ...docs, ...(mounts?.(gateway) ?? [])],
+    mounts: [...mountsOn(gateway, surroundings, { largeBodies, isTls }), ...(mounts?.(gateway) ?? [])],
     ids: surroundings,
     clock,
     senders: createSenders(server.trustedProxies ?? (environment === 'Production' ? undefined : 'Everyone')),

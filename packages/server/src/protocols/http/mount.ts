@@ -26,7 +26,8 @@ export interface Exchange extends Target {
 }
 
 export interface Served {
-  readonly operation: OperationName;
+  /** Undefined: several, or none. */
+  readonly operation: OperationName | undefined;
   /** Its path with the names of parameters in the places of their values. */
   readonly route: string;
 }

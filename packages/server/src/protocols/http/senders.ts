@@ -8,11 +8,14 @@ import { header } from './request-headers.ts';
 /** Who may say, for another, where a request comes from; `Everyone` in tests and development. */
 export type TrustedProxies = readonly string[] | 'Everyone';
 
+/** What tells them: a request of HTTP/1.1, or one of HTTP/2 with the connection of its stream. */
+export type Sent = Pick<IncomingMessage, 'headers' | 'socket'>;
+
 export interface Senders {
   /** Requests are counted by it: a name that a proxy has chosen, or an address. */
-  partitionOf(request: IncomingMessage): string;
+  partitionOf(request: Sent): string;
   /** The address from which it came to the first trusted proxy, which nobody behind that can choose. */
-  addressOf(request: IncomingMessage): string;
+  addressOf(request: Sent): string;
 }
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];

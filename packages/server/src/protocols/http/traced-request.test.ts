@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { isProbe } from './traced-request.ts';
+import type { Span, SpanFacts } from '../../telemetry/tracing.ts';
+import type { Exchange } from './mount.ts';
+import { isProbe, noteAnswer } from './traced-request.ts';
 
 test('probes and scrapes are known by their whole path, and nothing else that ends as they do', () => {
   const table: Readonly<Record<string, boolean>> = {
@@ -21,4 +23,15 @@ test('probes and scrapes are known by their whole path, and nothing else that en
   };
   for (const [url, expected] of Object.entries(table))
     assert.equal(isProbe({ url } as IncomingMessage), expected, url);
+});
+
+test('a request of several operations is told of by its route alone', () => {
+  const told: unknown[] = [];
+  const span = {
+    rename: (name: string) => told.push(name),
+    note: (facts: SpanFacts) => told.push(facts),
+  } as Partial<Span> as Span;
+  const request = { method: 'POST' } as IncomingMessage;
+  noteAnswer(span, { request, served: { operation: undefined, route: '/mcp' } } as Exchange, 200);
+  assert.deepEqual(told, ['POST /mcp', { 'http.response.status_code': 200, 'http.route': '/mcp' }]);
 });

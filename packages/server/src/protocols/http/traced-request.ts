@@ -30,7 +30,11 @@ export function noteAnswer(span: Span, { request, served }: Exchange, status: nu
   let facts: SpanFacts = { 'http.response.status_code': status };
   if (served !== undefined) {
     const { operation, route } = served;
-    facts = { ...facts, 'http.route': route, 'tallystick.operation': operation };
+    facts = {
+      ...facts,
+      'http.route': route,
+      ...(operation !== undefined && { 'tallystick.operation': operation }),
+    };
     span.rename(`${METHODS.has(request.method ?? '') ? request.method : OTHER_METHOD} ${route}`);
   }
   span.note(facts);

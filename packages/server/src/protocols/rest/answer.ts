@@ -5,13 +5,13 @@ import {
   REST_STATUS_OF_ANSWER,
   REST_STATUS_OF_ERROR,
   type Version,
-  WORTH_RETRYING,
 } from '@tallystick/contract';
 import { type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import type { AnyAnswer } from '../../operations.ts';
 import { ByteStream } from '../http/byte-stream.ts';
 import { type Coding, codingFor } from '../http/coding.ts';
 import { entityTagOf, namesTag } from '../http/conditional.ts';
+import { errorHeaders } from '../http/error-headers.ts';
 import type { ErrorReply, Reply } from '../http/mount.ts';
 import { fillHeaders } from './answer-headers.ts';
 import type { InputBinding } from './input.ts';
@@ -22,9 +22,6 @@ export interface AnswerPreferences extends FormPreferences {
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
 }
-
-/** How long a caller should wait when we cannot say better. */
-const RETRY_AFTER_SECONDS = 1;
 
 export function replyTo(
   answer: AnyAnswer,
@@ -66,16 +63,9 @@ function tagOf(answer: AnyAnswer, body: Reply['body'], coding: Coding | undefine
 }
 
 export function replyToError(error: AuditError, place: ErrorPlace, nowMs: number): ErrorReply {
-  const status = REST_STATUS_OF_ERROR[error.code];
   return {
-    status,
-    headers: {
-      'Content-Type': JSON_TYPE,
-      ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
-      ...(WORTH_RETRYING.includes(error.code)
-        ? { 'Retry-After': String(error.retryAfterSeconds ?? RETRY_AFTER_SECONDS) }
-        : {}),
-    },
+    status: REST_STATUS_OF_ERROR[error.code],
+    headers: { 'Content-Type': JSON_TYPE, ...errorHeaders(error) },
     body: JSON.stringify({ error: shownError(error, place, nowMs) }),
     coding: undefined,
   };

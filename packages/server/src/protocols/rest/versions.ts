@@ -1,9 +1,8 @@
 // Versions as REST spells them. The path names one (`/api/v1/…`); without it three readers may: the query parameter
 // `api-version`, the header `X-Version`, and the parameter `ver` in `Accept`; with none it is 1.0. The named
-// versions must exist and agree, with one another and with the path. Answers of a deprecated version have warning headers.
+// versions must exist and agree, with one another and with the path.
 
 import { AuditError, type Version, VERSIONS } from '@tallystick/contract';
-import type { VersionStates } from '../../gateway/versions.ts';
 import { header, type HeaderValues } from '../http/request-headers.ts';
 
 const DEFAULT_VERSION: Version = 'v1';
@@ -64,31 +63,4 @@ function unsupported(place: string, name: string, issue: string): AuditError {
       details: [{ field: place, issue, value: name }],
     },
   );
-}
-
-const NO_WARNINGS: Readonly<Record<string, string>> = {};
-
-/** The warnings that go along with every answer of a version; none for an active one. */
-export function versionHeaders(
-  version: Version | undefined,
-  states: VersionStates,
-): Readonly<Record<string, string>> {
-  if (version === undefined || states[version].state === 'Active') return NO_WARNINGS;
-  const { deprecationDate, sunsetDate } = states[version];
-  return {
-    'X-API-Deprecated': 'true',
-    ...standardHeaders(deprecationDate, sunsetDate),
-    ...(deprecationDate === undefined ? {} : { 'X-API-Deprecation-Date': deprecationDate }),
-    ...(sunsetDate === undefined ? {} : { 'X-API-Sunset-Date': sunsetDate }),
-  };
-}
-
-/** The same as RFC 9745 and RFC 8594 say it, for tools that know these. */
-function standardHeaders(deprecationDate: string | undefined, sunsetDate: string | undefined) {
-  return {
-    ...(deprecationDate === undefined
-      ? {}
-      : { Deprecation: `@${Math.floor(Date.parse(deprecationDate) / 1000)}` }),
-    ...(sunsetDate === undefined ? {} : { Sunset: new Date(sunsetDate).toUTCString() }),
-  };
 }

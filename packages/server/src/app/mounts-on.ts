@@ -1,0 +1,36 @@
+// The protocols that are mounted under the HTTP listener, with the parts that they share.
+
+import { readBuild } from '../config/build.ts';
+import type { Gateway } from '../gateway/pipeline.ts';
+import { namesOf } from '../operations.ts';
+import { createDocsMounts } from '../protocols/docs/mount.ts';
+import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
+import type { Mount } from '../protocols/http/mount.ts';
+import type { BodyParts } from '../protocols/rest/body.ts';
+import { createRestMount } from '../protocols/rest/mount.ts';
+import type { Overrides, Surroundings } from './surroundings.ts';
+
+export interface MountParts extends Required<Pick<Overrides, 'largeBodies'>> {
+  /** Whether the service is reached over TLS, here or at a proxy in front. */
+  readonly isTls: boolean;
+}
+
+export function mountsOn(
+  gateway: Gateway,
+  { clock }: Surroundings,
+  { largeBodies, isTls }: MountParts,
+): Mount[] {
+  const bodies: BodyParts = {
+    clock,
+    budget: new BodyBudget(BODIES_BYTES_MAX),
+    parseElsewhere: (sender, message) => largeBodies.parse(sender, message),
+  };
+  const rest = createRestMount({ gateway, bodies, isTls });
+  const docs = createDocsMounts({
+    operations: new Set(namesOf(gateway.operations)),
+    build: readBuild().version,
+    isTls,
+    refuse: (...refused) => rest.refuse(...refused),
+  });
+  return [rest, ...docs];
+}
