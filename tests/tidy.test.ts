@@ -312,7 +312,7 @@ describe('habits', () => {
 
   it('nothing lies here that was not written here, such as an archive', () => {
     const written =
-      /\.(ts|js|md|jsonl?|txt|svg|xsd|key|http|secrets|py|go|java|npmrc|gitignore)$|(^|\/)(LICENSE|run|(older-)?checkpoint)$|^vectors\/exports\/.*\.(ndjson|csv|xml|html)$|^deploy\/.*(\.(ya?ml|sh|mjs|service|sysusers|dockerignore)|\/Dockerfile)$/;
+      /\.(ts|js|md|jsonl?|txt|svg|xsd|key|http|secrets|py|go|java|npmrc|gitignore)$|(^|\/)(LICENSE|run|(older-)?checkpoint)$|^vectors\/exports\/.*\.(ndjson|csv|xml|html)$|^deploy\/.*(\.(ya?ml|sh|mjs|service|sysusers|dockerignore)|\/Dockerfile)$|^packages\/contract\/interfaces\/.*\.(graphql|proto|wsdl|yaml)$/;
     assert.deepEqual(
       repositoryFiles().filter((path) => !written.test(path)),
       [],
@@ -321,7 +321,7 @@ describe('habits', () => {
 
   it('every file is used by something', () => {
     const entries =
-      /\/src\/(page\/)?(index|main)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$|^packaging\/((pre|post)pack|sbom)\.ts$/;
+      /\/src\/(page\/)?(index|main)\.ts$|^packages\/contract\/src\/(graphql|grpc|soap|mcp)\.ts$|\/bin\/|^bench\/main\.ts$|^(vectors|examples|bench\/(processes|peers)|tests\/faults\/processes)\/|^tests\/setup\/(main|run)\.ts$|^tests\/setup\/redirect\.js$|^packaging\/((pre|post)pack|sbom)\.ts$/;
     const roots = files.filter(({ path }) => entries.test(path) || path.endsWith('.test.ts'));
     const used = new Set(importedFrom(roots, files).map(({ path }) => path));
     report(files, ({ path }) => (used.has(path) ? [] : ['is imported by nothing; delete it or use it']));

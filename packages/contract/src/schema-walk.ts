@@ -36,6 +36,22 @@ export function componentsOf(schemas: Iterable<TSchema>): Map<string, JsonSchema
   return components;
 }
 
+/**
+ * Which shape of a union a value has: by the tag, or the first whose required members are all there, those with most
+ * of them first. Undefined where it is none of them.
+ */
+export function branchOf(union: JsonSchema, value: object): JsonSchema | undefined {
+  const branches = union.oneOf ?? union.anyOf ?? [];
+  const isTagged = (branch: JsonSchema, tag: string) =>
+    branch.properties?.[tag]?.const === Object.entries(value).find(([name]) => name === tag)?.[1];
+  const tag = union.discriminator?.propertyName;
+  if (tag !== undefined) return branches.find((branch) => isTagged(branch, tag));
+  const requiredOf = ({ required = [] }: JsonSchema) => required;
+  return branches
+    .toSorted((one, other) => requiredOf(other).length - requiredOf(one).length)
+    .find((branch) => requiredOf(branch).every((name) => Object.hasOwn(value, name)));
+}
+
 /** Whether something that was added in a version (or was there from the start) is in this one. */
 export function isIn(version: Version, addedIn: Version | undefined): boolean {
   return addedIn === undefined || VERSIONS.indexOf(addedIn) <= VERSIONS.indexOf(version);

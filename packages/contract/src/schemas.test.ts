@@ -4,9 +4,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATIONS, outputSchema, restBodySchema } from './operations.ts';
 import { publicSchemas } from './reference/schemas-page.ts';
+import { EXAMPLES } from './examples.ts';
 import { ANNOTATIONS, asJson } from './schema.ts';
 import type { JsonSchema } from './schema.ts';
-import { componentsOf, everySchema, forGateway, forVersion, ownTenantPaths } from './schema-walk.ts';
+import {
+  branchOf,
+  componentsOf,
+  everySchema,
+  forGateway,
+  forVersion,
+  ownTenantPaths,
+} from './schema-walk.ts';
 import { EXPECTED_OF_FORMAT, FORMATS } from './formats.ts';
 import { NotificationHeaders } from './schemas/notification.ts';
 import { faultsOf } from './testing.ts';
@@ -205,4 +213,27 @@ test('components are found by their titles', () => {
   ]) {
     assert.ok(components.has(title), title);
   }
+});
+
+test('what has the required members of one shape of a union is found to be that shape', () => {
+  const unions = [...componentsOf(roots).values()].filter(
+    ({ anyOf, oneOf }) => (anyOf ?? oneOf ?? []).filter(({ type }) => type !== 'null').length > 1,
+  );
+  const titles = unions.map(({ title }) => title);
+  for (const title of ['StoredEvent', 'StreamEvent', 'RedactionAnswer', 'ErasureAnswer', 'Confirmation'])
+    assert.ok(titles.includes(title), title);
+  for (const union of unions) {
+    for (const branch of union.oneOf ?? union.anyOf ?? []) {
+      const members = (branch.required ?? []).map((name) => [name, branch.properties?.[name]?.const ?? 'x']);
+      const example = EXAMPLES[branch.title!] as object | undefined;
+      for (const value of [
+        Object.fromEntries(members) as object,
+        ...(example === undefined ? [] : [example]),
+      ])
+        assert.equal(branchOf(union, value)?.title, branch.title, union.title);
+    }
+    assert.equal(branchOf(union, { neither: 1 }), undefined, union.title);
+  }
+  const streamEvent = unions.find(({ title }) => title === 'StreamEvent')!;
+  assert.equal(branchOf(streamEvent, EXAMPLES['StreamEvent'] as object)?.title, 'WithheldEvent');
 });
