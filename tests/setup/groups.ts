@@ -12,7 +12,7 @@ const GROUP_FILES_MAX = 16;
 const ROOM_DEPTH = 4;
 
 /** The long ones come first, so that all cores have work until the end. */
-const ALONE = ['packages/**/*.conformance.test.ts', 'tests/faults/*.test.ts', 'tests/*.test.ts'];
+const ALONE = ['packages/**/*.conformance.test.ts', 'tests/faults/*.test.ts', 'tests/{,protocols/}*.test.ts'];
 const TOGETHER = [
   'packages/cli/src/**/*.test.ts',
   'packages/server/src/{storage,operate,app}/**/*.test.ts',
