@@ -362,7 +362,7 @@ function roomOf(path: string): string {
   return path.split('/')[3]!.replace(/\.ts$/, '');
 }
 
-/** Folders that are no adapters: what both backends do by the same code, on rows of any database; HTTP, below its mounts and below who asks others. */
+/** Folders that are no adapters: what both backends do by the same code, on rows of any database; HTTP, below its mounts and below who asks others; and what all protocols make input of. */
 const SHARED = [
   'storage/pool',
   'storage/rows',
@@ -376,6 +376,7 @@ const SHARED = [
   'storage/files',
   'storage/export-files',
   'protocols/http',
+  'protocols/input',
   'outbound/http',
 ];
 

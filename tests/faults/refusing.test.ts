@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, operationNamed } from '@tallystick/contract';
 import { prepareBinding } from '../../packages/server/src/protocols/rest/input.ts';
-import { parseBody } from '../../packages/server/src/protocols/rest/parse-body.ts';
+import { parseBody } from '../../packages/server/src/protocols/input/parse-body.ts';
 import { processorMs } from '../../packages/evidence/src/testing/processor-time.ts';
 import { twins } from './hostile-bodies.ts';
 import { SIZE } from './size.ts';

@@ -1,6 +1,6 @@
 // The service without its safeguard: large bodies are parsed on the thread that answers everybody.
 
-import { parseBody } from '../../../packages/server/src/protocols/rest/parse-body.ts';
+import { parseBody } from '../../../packages/server/src/protocols/input/parse-body.ts';
 import { serveWith } from './serve-with.ts';
 
 await serveWith({

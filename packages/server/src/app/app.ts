@@ -24,7 +24,7 @@ import { drain, type DrainTimes } from '../protocols/http/drain.ts';
 import type { HttpServer } from '../protocols/http/http-server.ts';
 import { listen } from '../protocols/http/listen.ts';
 import { createListener } from '../protocols/http/listener.ts';
-import { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
+import { LargeBodyParser } from '../protocols/input/large-body-parser.ts';
 import { createCors } from '../protocols/http/cors.ts';
 import { createSenders } from '../protocols/http/senders.ts';
 import { createRateOperations } from '../rates/rate-operations.ts';

@@ -6,7 +6,7 @@ import { namesOf } from '../operations.ts';
 import { createDocsMounts } from '../protocols/docs/mount.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import type { Mount } from '../protocols/http/mount.ts';
-import type { BodyParts } from '../protocols/rest/body.ts';
+import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 

@@ -12,7 +12,7 @@ import type { Operations } from '../operations.ts';
 import type { Resolve } from '../outbound/http/resolve.ts';
 import type { DrainTimes } from '../protocols/http/drain.ts';
 import type { Mount } from '../protocols/http/mount.ts';
-import type { LargeBodyParser } from '../protocols/rest/large-body-parser.ts';
+import type { LargeBodyParser } from '../protocols/input/large-body-parser.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { KeyringPlace } from '../storage/sealing/open-keyring.ts';

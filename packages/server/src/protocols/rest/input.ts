@@ -6,32 +6,24 @@ import type { IncomingMessage } from 'node:http';
 import {
   asJson,
   AuditError,
-  everySchema,
   holdsGuarded,
-  isUuid,
   type JsonSchema,
-  LIMITS,
   type Operation,
   type OperationName,
   outputSchema,
   placeholders,
   placeOf,
-  ULID_PATTERN,
 } from '@tallystick/contract';
-import { parseJson } from '@tallystick/evidence';
 import type { InputPlace, Received, UnknownParameters } from '../../call.ts';
 import { messageFor, unknownParameters } from '../../gateway/violations.ts';
+import { bodyLimits } from '../input/body-limits.ts';
+import { spelledIdentifier } from '../input/identifiers.ts';
+import { type BodyLimits, type BodyParts, type JsonBody, readJson } from '../input/json-body.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
-import { type BodyLimits, type BodyParts, type JsonBody, readJson } from './body.ts';
 import type { QueryParameters } from './query.ts';
-import { textMembersOf } from './text-members.ts';
 
 /** Names one of the version readers, so every operation takes it. */
 export const VERSION_PARAMETER = 'api-version';
-
-/** How many broken rules of JSON are listed: as many as an error shows, and more where a body has many events. */
-const VIOLATIONS_MAX = LIMITS.errorDetailsMax;
-const LARGE_BODY_VIOLATIONS_MAX = 2 * LIMITS.batchEventsMax;
 
 /** An operation's binding, taken apart once instead of for each request. */
 export interface InputBinding {
@@ -49,8 +41,6 @@ export interface InputBinding {
 
 export function prepareBinding(operation: Operation<OperationName>): InputBinding {
   const members = Object.entries(operation.input.properties);
-  const bytesMax = operation.bodyBytesMax ?? LIMITS.requestBytesMax;
-  const isLarge = bytesMax > LIMITS.requestBytesMax;
   const shown = outputSchema(operation);
   return {
     operation,
@@ -67,28 +57,8 @@ export function prepareBinding(operation: Operation<OperationName>): InputBindin
     placeOf: (member) => placeOf(operation, member),
     answerHeaders: headerTemplates(operation),
     isGuarded: shown !== undefined && holdsGuarded(asJson(shown)),
-    body: {
-      bytesMax,
-      timeoutMs: isLarge ? LIMITS.batchRequestTimeoutMs : LIMITS.requestTimeoutMs,
-      depthMax: LIMITS.nestingDepthMax + levelsAround(operation),
-      violationsMax: isLarge ? LARGE_BODY_VIOLATIONS_MAX : VIOLATIONS_MAX,
-      texts: textMembersOf(operation),
-      schema: bodySchema(operation),
-    },
+    body: bodyLimits(operation),
   };
-}
-
-/** As plain data, because it goes to another thread with the body. */
-function bodySchema({ input, rest }: Operation<OperationName>): JsonSchema {
-  const schema = rest.body === undefined ? {} : asJson(input.properties[rest.body]!);
-  // A schema is JSON.
-  return parseJson(JSON.stringify(schema)) as JsonSchema;
-}
-
-/** An event may nest so deep; where events stand inside a body, as in a batch, the levels around them come on top. */
-function levelsAround(operation: Operation<OperationName>): number {
-  const left = [...everySchema(asJson(operation.input))].filter(([, part]) => part['x-left-to-operation']);
-  return Math.max(0, ...left.map(([path]) => path.split('/').length - 2));
 }
 
 export interface RequestParts {
@@ -109,7 +79,10 @@ export function receive(
 ): Received | Promise<Received> {
   const { operation } = binding;
   const { body: bodyMember } = operation.rest;
-  for (const name of binding.inPath) input[name] = identifier(operation, name, parts.parameters);
+  for (const name of binding.inPath) {
+    const text = parts.parameters[name] ?? parts.parameters['*'];
+    input[name] = spelledIdentifier(asJson(operation.input.properties[name]!), text);
+  }
   for (const [member, name] of binding.inHeaders) {
     const value = parts.request.headers[name];
     if (value !== undefined) input[member] = value;
@@ -138,26 +111,6 @@ const NO_BODY = { violations: [], unlisted: 0, text: undefined } as const;
 function fingerprintedOf(path: string, digest: Uint8Array | undefined): Received['fingerprinted'] {
   return [path, '\n', digest ?? hash('sha256', 'null', 'buffer')];
 }
-
-/**
- * Identifiers in a path are read without regard to case: a ULID is upper case, a UUID lower. Text that is no identifier in
- * either case stays as it was sent, because the error shows it.
- */
-function identifier(
-  operation: Operation<OperationName>,
-  name: string,
-  parameters: RequestParts['parameters'],
-) {
-  const text = parameters[name] ?? parameters['*'];
-  const format = asJson(operation.input.properties[name]!).format;
-  if (format === 'ulid' && text !== undefined) {
-    const ulid = text.toUpperCase();
-    return ULID.test(ulid) ? ulid : text;
-  }
-  return format === 'uuid' && text !== undefined && isUuid(text) ? text.toLowerCase() : text;
-}
-
-const ULID = new RegExp(ULID_PATTERN);
 
 /** Gives the parameters that the operation does not have; undefined where there are none. */
 function readQuery(

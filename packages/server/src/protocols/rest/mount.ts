@@ -10,7 +10,7 @@ import { callFacts, header } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
 import { versionHeaders } from '../http/version-headers.ts';
 import { replyTo, replyToError } from './answer.ts';
-import type { BodyParts } from './body.ts';
+import type { BodyParts } from '../input/json-body.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
 import { parseQueryString } from './query.ts';
 import { createRouter, type Router } from './router.ts';

@@ -7,12 +7,12 @@ import { operationNamed, type OperationName } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { JsonText, UnreadValue } from '../../call.ts';
 import { EVENT } from '../../testing/bound-operations.ts';
-import { prepareBinding } from './input.ts';
+import { bodyLimits } from './body-limits.ts';
 import { bodyValue } from './lean-body.ts';
 import { parseBody } from './parse-body.ts';
 
 function parsed(name: OperationName, text: string, isKeyed = false) {
-  const { body } = prepareBinding(operationNamed(name));
+  const body = bodyLimits(operationNamed(name));
   // As it comes out of another thread.
   const found = structuredClone(parseBody(Buffer.from(text), body, isKeyed));
   return { found, value: bodyValue(found, body) };

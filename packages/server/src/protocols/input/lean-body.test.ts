@@ -4,13 +4,13 @@ import { asJson, EventDraft, type JsonSchema, LIMITS, operationNamed } from '@ta
 import { canonicalJson, parseJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { JsonText, receivedMember, UnreadValue } from '../../call.ts';
-import { prepareBinding } from './input.ts';
+import { bodyLimits } from './body-limits.ts';
 import { bodyValue } from './lean-body.ts';
 import { parseBody } from './parse-body.ts';
 import { textMembersOf } from './text-members.ts';
 
-const SINGLE = prepareBinding(operationNamed('events.ingest')).body;
-const BATCH = prepareBinding(operationNamed('events.ingestBatch')).body;
+const SINGLE = bodyLimits(operationNamed('events.ingest'));
+const BATCH = bodyLimits(operationNamed('events.ingestBatch'));
 
 const lean = (value: unknown, rules: typeof SINGLE) =>
   bodyValue(parseBody(Buffer.from(JSON.stringify(value)), rules, false), rules);

@@ -1,5 +1,5 @@
-// The body of a request: its media type, and its JSON, which is parsed off this thread where it is large. A body that
-// cannot be understood is refused (400): UNSUPPORTED_MEDIA_TYPE, REQUEST_TOO_LARGE, MALFORMED_JSON.
+// JSON that a request brings: its media type where it is a body of HTTP, and its text, which is parsed off this thread
+// where it is large. What cannot be understood is refused (400): UNSUPPORTED_MEDIA_TYPE, REQUEST_TOO_LARGE, MALFORMED_JSON.
 
 import { AuditError, type ErrorDetail } from '@tallystick/contract';
 import {
@@ -41,22 +41,41 @@ export function readJson(
   const { request, sender } = sent;
   if (!announcesBody(request)) return undefined;
   checkMediaType(request.headers['content-type']);
-  const read = (bytes: Uint8Array) => {
-    if (bytes.length === 0) return undefined;
-    if (bytes.length > LARGE_BYTES) return parseLarge({ bytes, sender, isKeyed }, limits, parts);
-    return jsonBody(parseBody(bytes, limits, isKeyed), limits);
-  };
+  const read = (bytes: Uint8Array) =>
+    bytes.length === 0 ? undefined : readJsonText({ bytes, sender, isKeyed }, limits, parts);
   const bytes = readBytes(sent, limits, parts);
   return bytes instanceof Promise ? bytes.then(read) : read(bytes);
+}
+
+export interface JsonSource {
+  /** Handed over to another thread where they are many. */
+  readonly bytes: Uint8Array;
+  readonly sender: string;
+  readonly isKeyed: boolean;
+}
+
+/** The same of JSON text that did not come as a body of its own. */
+export function readJsonText(
+  source: JsonSource,
+  limits: BodyLimits,
+  parts: Pick<BodyParts, 'budget' | 'parseElsewhere'>,
+): JsonBody | Promise<JsonBody> {
+  const { bytes, isKeyed } = source;
+  if (bytes.length > limits.bytesMax) {
+    const message = `The input is ${bytes.length} bytes as JSON; the limit is ${limits.bytesMax}.`;
+    throw new AuditError('REQUEST_TOO_LARGE', message);
+  }
+  if (bytes.length > LARGE_BYTES) return parseLarge(source, limits, parts);
+  return jsonBody(parseBody(bytes, limits, isKeyed), limits);
 }
 
 /** A smaller body is parsed before another thread would begin with it, and nobody notices the wait. */
 const LARGE_BYTES = 128 * 1024;
 
 async function parseLarge(
-  { bytes, sender, isKeyed }: { bytes: Uint8Array; sender: string; isKeyed: boolean },
+  { bytes, sender, isKeyed }: JsonSource,
   limits: BodyLimits,
-  { budget, parseElsewhere }: BodyParts,
+  { budget, parseElsewhere }: Pick<BodyParts, 'budget' | 'parseElsewhere'>,
 ): Promise<JsonBody> {
   const held = bytes.length;
   const refusal = budget.take(sender, held);
