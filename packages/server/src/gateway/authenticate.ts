@@ -17,7 +17,14 @@ export function authenticate(
   credentials: Credentials,
   verify: Authenticate | undefined,
 ): Promise<Caller> | undefined {
-  if (operation.permission === null) return undefined;
+  return operation.permission === null ? undefined : authenticateAnyone(credentials, verify);
+}
+
+/** Of a request whose operations are not known yet. */
+export function authenticateAnyone(
+  credentials: Credentials,
+  verify: Authenticate | undefined,
+): Promise<Caller> {
   if (verify === undefined || (credentials.authorization === undefined && credentials.apiKey === undefined)) {
     throw new AuditError(
       'UNAUTHENTICATED',

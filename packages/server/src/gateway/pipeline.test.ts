@@ -1,88 +1,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, operationNamed, type OperationName } from '@tallystick/contract';
-import { createHealth } from '../admin/health.ts';
-import { createLifecycle } from '../admin/lifecycle.ts';
-import { createMeter } from '../admin/meter.ts';
-import type { Call, InputPlace, Received } from '../call.ts';
-import { bindOperations, type LogOwner, type UsedIdempotencyKey } from '../operations.ts';
-import { createFakeClock } from '../testing/fake-clock.ts';
-import { createSystemRandom } from '../runtime/random.ts';
+import type { Call, Received } from '../call.ts';
+import type { LogOwner, UsedIdempotencyKey } from '../operations.ts';
 import { believeKey, boundOperations, EVENT, EVENT_ID, KEY } from '../testing/bound-operations.ts';
+import { createFakeClock } from '../testing/fake-clock.ts';
 import { TENANT } from '../testing/test-call.ts';
-import { RequestCorrelation } from './correlation.ts';
-import { type Arrival, type Gateway, passThrough } from './pipeline.ts';
-import { createValidate } from './validate.ts';
-
-const NOBODY = { apiKey: undefined, authorization: undefined };
-const ACTIVE = { state: 'Active', deprecationDate: undefined, sunsetDate: undefined } as const;
-
-const received = (input: Record<string, unknown>, place: InputPlace = 'Body') =>
-  Promise.resolve({
-    input,
-    violations: [],
-    unlisted: 0,
-    text: undefined,
-    fingerprinted: ['what was asked'],
-    placeOf: () => place,
-  });
-
-const RECEIPT = {
-  eventId: EVENT_ID,
-  tenantId: 'acme',
-  status: 'Accepted',
-  timestamp: '2026-01-02T03:04:05.000Z',
-  message: 'Event accepted.',
-  idempotent: false,
-} as const;
-
-function build(more: Partial<Gateway> = {}): Gateway {
-  const clock = createFakeClock();
-  const lifecycle = createLifecycle();
-  return {
-    clock,
-    lifecycle,
-    meter: createMeter(clock),
-    versionStates: { v1: ACTIVE, v2: ACTIVE },
-    authenticate: believeKey,
-    rates: undefined,
-    tenancy: { admit: () => Promise.resolve(TENANT), provide: () => assert.fail('it is there') },
-    answerOnce: () => assert.fail('no key was sent'),
-    validate: createValidate(),
-    operations: {
-      ...bindOperations({ health: createHealth(clock, lifecycle) }),
-      ...boundOperations({ 'events.ingest': () => Promise.resolve({ kind: 'Created', body: RECEIPT }) }),
-    },
-    ...more,
-  };
-}
-
-const ids = { random: createSystemRandom(), nextId: () => EVENT_ID };
-const correlationOf = (given?: string) => new RequestCorrelation(given, undefined, ids);
-
-function arrive(more: Partial<Arrival> = {}): Arrival {
-  return {
-    operation: operationNamed('events.ingest'),
-    version: 'v1',
-    correlation: correlationOf('c'),
-    credentials: { ...NOBODY, apiKey: KEY },
-    tenant: 'acme',
-    addressedTenant: undefined,
-    idempotencyKey: undefined,
-    sender: { partition: () => 'x', isGone: () => false, onRate: () => {} },
-    path: '/api/v1/audit-events',
-    receive: () => received({ event: structuredClone(EVENT) }),
-    ...more,
-  };
-}
-
-async function codeOf(arrival: Arrival, gateway: Gateway): Promise<string> {
-  try {
-    return (await passThrough(arrival, gateway)).kind;
-  } catch (error) {
-    return error instanceof AuditError ? error.code : String(error);
-  }
-}
+import {
+  ACTIVE,
+  arrive,
+  build,
+  codeOf,
+  correlationOf,
+  NOBODY,
+  RECEIPT,
+  received,
+} from '../testing/test-gateway.ts';
+import { type Arrival } from './pipeline.ts';
+import { createMeter } from '../admin/meter.ts';
 
 test('while the service starts, probes are answered and everything else waits', async () => {
   const gateway = build();

@@ -1,7 +1,8 @@
 // The steps that every call takes, in one list, the same for all protocols. A protocol finds the operation and
 // the version (404, 400) and then hands the call over; each step lets it through or throws the one error that is
 // answered. The order is part of the contract: a stranger learns nothing that a later step would say, and nobody's
-// body is read before it is known that they may send one.
+// body is read before it is known that they may send one. Where only the body says which operations are asked for, it is
+// read once its sender is known (docs/decisions/0030).
 
 import {
   AuditError,
@@ -11,6 +12,7 @@ import {
   type TenantId,
   type Version,
 } from '@tallystick/contract';
+import type { Caller } from '../access/caller.ts';
 import type { Authenticate, Credentials } from '../access/credentials.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
@@ -21,11 +23,11 @@ import { type AnyAnswer, type AnyBound, boundOperation, type Operations } from '
 import type { Clock } from '../runtime/clock.ts';
 import type { RatedSender, RateLimits, RatePolicy } from '../rates/rate-limits.ts';
 import { type Deadline, withDeadline } from '../runtime/deadline.ts';
-import { authenticate, authorize } from './authenticate.ts';
+import { authenticate, authenticateAnyone, authorize } from './authenticate.ts';
 import type { RequestCorrelation } from './correlation.ts';
 import { type AnswerOnce, idempotencyKeyOf } from './idempotency.ts';
 import { checkOwnTenant } from './own-tenant.ts';
-import { resolveTenant, tenantConcerned } from './resolve-tenant.ts';
+import { resolveTenant, tenantConcerned, tenantNamed } from './resolve-tenant.ts';
 import { admitTenant, provideTenant } from './tenant-state.ts';
 import type { Validate } from './validate.ts';
 import { checkRetired, checkSunset, FIRST_VERSION, type VersionStates } from './versions.ts';
@@ -49,11 +51,28 @@ export interface Arrival {
   readonly ratePolicy?: RatePolicy;
   /** The address of the request, as its protocol has it. */
   readonly path: string;
+  /** Of a request that carries several operations: its entrance, which is not repeated for each of them. */
+  readonly entered?: Entered;
+  /** Aborts when the sender no longer waits for the answer: the work stops then. */
+  readonly gone?: AbortSignal;
   /**
    * Reads the rest of the request and makes the operation's input of it; synchronously if all of it is there. What a
    * sender sends at once is counted together. `onSent` is told how long the sender took, where it was waited for.
    */
   receive(sender: string, onSent: (spanNs: number) => void): Received | Promise<Received>;
+}
+
+/** What is known of a request before anything is known of its operations. */
+export type Entrance = Pick<
+  Arrival,
+  'credentials' | 'correlation' | 'sender' | 'ratePolicy' | 'version' | 'tenant'
+>;
+
+/** A request that has come in; made by `enter` alone. */
+export interface Entered {
+  readonly caller: Caller;
+  /** The tenant that the request names, itself or by its credential; undefined: only operations without one can be asked. */
+  readonly tenant: TenantId | undefined;
 }
 
 export interface Gateway {
@@ -71,9 +90,21 @@ export interface Gateway {
   readonly operations: Operations;
 }
 
+/**
+ * The first steps of a request that says only in its body which operations it asks for, or that asks for several or none: its
+ * rate, its credential and its tenant are judged once, before its body is read. Each operation then passes the other steps.
+ */
+export async function enter(entrance: Entrance, gateway: Gateway): Promise<Entered> {
+  checkEntrance(entrance, gateway);
+  checkStarted(gateway.lifecycle);
+  await gateway.rates?.admit(entrance.ratePolicy ?? 'Global', entrance.sender);
+  const caller = await authenticateAnyone(entrance.credentials, gateway.authenticate);
+  return { caller, tenant: tenantNamed(caller, entrance.tenant) };
+}
+
 export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<AnyAnswer> {
   const { operation, correlation, path } = arrival;
-  const { clock, meter } = gateway;
+  const { clock, meter, rates } = gateway;
   const beganNs = clock.monotonicNs();
   let concerned: TenantId | undefined;
   let sendingNs = 0;
@@ -81,16 +112,14 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
   const note = (status: StatusKind) =>
     meter.answered(operation, concerned, status, beganNs + sendingNs, isAdmitted);
   try {
-    checkRetired(arrival.version, gateway.versionStates);
-    correlation.check();
-    checkStarted(operation, gateway.lifecycle);
-    const { rates } = gateway;
-    if (rates !== undefined && isLimited(operation))
-      await rates.admit(arrival.ratePolicy ?? 'Global', arrival.sender);
+    if (arrival.entered === undefined) {
+      checkEntrance(arrival, gateway);
+      if (operation.permission !== null) checkStarted(gateway.lifecycle);
+      if (rates !== undefined && isLimited(operation))
+        await rates.admit(arrival.ratePolicy ?? 'Global', arrival.sender);
+    }
     const isLinked = operation.signedLink === true && arrival.isLinked === true;
-    const caller = isLinked
-      ? undefined
-      : await authenticate(operation, arrival.credentials, gateway.authenticate);
+    const caller = isLinked ? undefined : await callerOf(arrival, gateway);
     const tenant = resolveTenant(operation, caller, arrival.tenant, arrival.addressedTenant);
     concerned = tenantConcerned(operation, caller, tenant);
     const tenantRecord = await admitTenant(operation, tenant, gateway.tenancy);
@@ -111,7 +140,7 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     const { name } = operation;
     const version = arrival.version ?? FIRST_VERSION;
     // Awaited: handing a promise on would take three turns of the queue, not one.
-    const given = await inTime(operation, clock, (deadline) =>
+    const given = await inTime(arrival, clock, (deadline) =>
       answer(
         { correlation, operation: name, version, path, caller, tenant, tenantRecord, once, deadline },
         received,
@@ -125,6 +154,15 @@ export async function passThrough(arrival: Arrival, gateway: Gateway): Promise<A
     note(statusOfError(error));
     throw error;
   }
+}
+
+/** Undefined where the operation is open to all. */
+function callerOf(
+  { operation, entered, credentials }: Arrival,
+  gateway: Gateway,
+): Caller | undefined | Promise<Caller> {
+  if (entered === undefined) return authenticate(operation, credentials, gateway.authenticate);
+  return operation.permission === null ? undefined : entered.caller;
 }
 
 function answer(
@@ -175,20 +213,28 @@ async function perform(
 const isLimited = ({ permission, name }: Operation<OperationName>): boolean =>
   permission !== null && name !== 'rateLimits.replenish';
 
-/** Probes are answered from the first moment on; everything else waits until the start is finished. */
-function checkStarted(operation: Operation<OperationName>, lifecycle: Lifecycle): void {
-  if (operation.permission !== null && lifecycle.phase === 'Starting') {
-    throw new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
-  }
+function checkEntrance(
+  { version, correlation }: Pick<Entrance, 'version' | 'correlation'>,
+  { versionStates }: Gateway,
+): void {
+  checkRetired(version, versionStates);
+  correlation.check();
 }
 
+/** Operations that are open to all, such as probes, do not wait for it. */
+function checkStarted({ phase }: Lifecycle): void {
+  if (phase === 'Starting') throw new AuditError('SERVICE_UNAVAILABLE', 'The service is starting.');
+}
+
+const nobodyWaits = () => new AuditError('SERVICE_UNAVAILABLE', 'Nobody waits for the answer.');
+
 function inTime<T>(
-  operation: Operation<OperationName>,
+  { operation, gone }: Pick<Arrival, 'operation' | 'gone'>,
   clock: Clock,
   work: (deadline: Deadline) => Promise<T>,
 ) {
   const { ms, error } = operation.timeout ?? { ms: LIMITS.requestTimeoutMs, error: 'SERVICE_UNAVAILABLE' };
   const tooLate = () =>
     new AuditError(error, `${operation.name} took over ${ms / 1000} seconds and was stopped.`);
-  return withDeadline(clock, ms, tooLate, work);
+  return withDeadline(clock, ms, tooLate, work, gone && { signal: gone, error: nobodyWaits });
 }

@@ -22,18 +22,31 @@ export function resolveTenant(
 ): TenantId | undefined {
   if (operation.tenant === 'None' || caller === undefined) return undefined;
   checkNamed(named);
-  const claimed = caller.namesTenant && caller.tenant !== '*' ? caller.tenant : undefined;
   const inAddress = operation.tenant === 'Addressed' ? addressed : undefined;
-  const tenant = inAddress ?? named ?? claimed;
+  const tenant = inAddress ?? named ?? claimed(caller);
   if (tenant === undefined) throw new AuditError('MISSING_TENANT', missingMessage(caller));
   if (named !== undefined && named !== tenant) {
     throw mismatch('X-Tenant-Id', 'must be the tenant in the path, or left out', named);
   }
-  // A credential that is for no tenant agrees with none.
-  if (caller.tenant !== '*' && caller.tenant !== tenant) {
-    throw mismatch(inAddress === undefined ? 'X-Tenant-Id' : 'tenantId', issueFor(caller), tenant);
-  }
+  checkAgrees(caller, tenant, inAddress === undefined ? 'X-Tenant-Id' : 'tenantId');
   return tenant;
+}
+
+/** The tenant of a request whose operations are not known yet; undefined where it names none, which not all of them need. */
+export function tenantNamed(caller: Caller, named: string | undefined): TenantId | undefined {
+  checkNamed(named);
+  const tenant = named ?? claimed(caller);
+  if (tenant !== undefined) checkAgrees(caller, tenant, 'X-Tenant-Id');
+  return tenant;
+}
+
+function claimed({ namesTenant, tenant }: Caller): TenantId | undefined {
+  return namesTenant && tenant !== '*' ? tenant : undefined;
+}
+
+function checkAgrees(caller: Caller, tenant: string, field: string): void {
+  // A credential that is for no tenant agrees with none.
+  if (caller.tenant !== '*' && caller.tenant !== tenant) throw mismatch(field, issueFor(caller), tenant);
 }
 
 /** Permissions with which a platform key reaches beyond the tenant that it names. */

@@ -26,33 +26,48 @@ export class Deadline {
   }
 }
 
+/** Ends the time for some work early. */
+export interface Stop {
+  readonly signal: AbortSignal;
+  readonly error: () => Error;
+}
+
 export function withDeadline<T>(
   clock: Clock,
   timeoutMs: number,
   tooLate: () => Error,
   work: (deadline: Deadline) => Promise<T>,
+  stop?: Stop,
 ): Promise<T> {
   const deadline = new Deadline();
   return new Promise<T>((resolve, reject) => {
-    const timer = clock.after(timeoutMs, () => {
-      const error = tooLate();
+    const pass = (error: Error) => {
+      end();
       reject(error);
       deadline.pass(error);
-    });
+    };
+    const timer = clock.after(timeoutMs, () => pass(tooLate()));
+    const stopNow = () => pass(stop!.error());
+    const end = () => {
+      timer.cancel();
+      stop?.signal.removeEventListener('abort', stopNow);
+    };
+    stop?.signal.addEventListener('abort', stopNow);
     try {
+      if (stop?.signal.aborted === true) throw stop.error();
       work(deadline).then(
         (value) => {
-          timer.cancel();
+          end();
           return resolve(value);
         },
         (error: Error) => {
-          timer.cancel();
+          end();
           return reject(error);
         },
       );
     } catch (error) {
       // Thrown before there was anything to wait for; thrown on, it rejects as well.
-      timer.cancel();
+      end();
       throw error;
     }
   });
