@@ -1,6 +1,8 @@
 // The interfaces of the protocols as files, below interfaces/: what programs are made from, so each is committed and
 // frozen. The test beside this file holds each file against its text here, and refuses a change that breaks clients.
 
+import { protoBreaks, servicesProto, typesProto } from './grpc/proto-text.ts';
+
 export interface CommittedInterface {
   readonly text: () => string;
   /** What clients of the committed text would trip over. Absent: only a test can say, by the parser of its format. */
@@ -8,4 +10,9 @@ export interface CommittedInterface {
 }
 
 /** Each file below packages/contract/interfaces. */
-export const INTERFACES: Readonly<Record<string, CommittedInterface>> = {};
+export const INTERFACES: Readonly<Record<string, CommittedInterface>> = {
+  'proto/tallystick/v1/types.proto': { text: () => typesProto('v1'), breaks: protoBreaks },
+  'proto/tallystick/v1/services.proto': { text: () => servicesProto('v1'), breaks: protoBreaks },
+  'proto/tallystick/v2/types.proto': { text: () => typesProto('v2'), breaks: protoBreaks },
+  'proto/tallystick/v2/services.proto': { text: () => servicesProto('v2'), breaks: protoBreaks },
+};
