@@ -3,96 +3,52 @@
 // knows, so that one which is let in is refused for that, right behind authorization, and changes nothing.
 
 import assert from 'node:assert/strict';
-import type { KeyObject } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { type Operation, OPERATIONS } from '@tallystick/contract';
-import { decodeProtectedHeader, SignJWT } from 'jose';
-import { LOCAL_ISSUER, signToken } from '../access/local-issuer.ts';
-import { loadOrMakeTokenKey } from '../storage/keys/token-key.ts';
+import { type Operation, OPERATIONS, REST_STATUS_OF_ERROR } from '@tallystick/contract';
 import {
-  ACCESS_TABLE,
-  type AccessRow,
-  ALL_ROLES,
-  ALL_SCOPES,
-  OPEN_OPERATIONS,
-  type RoleName,
-} from '../testing/access-table.ts';
+  type AccessCase,
+  createCredentials,
+  type CredentialMaker,
+  ELSEWHERE,
+  grantedCases,
+  refusedCases,
+  type Sender,
+  TENANT,
+  type Verdict,
+} from '../testing/access-cases.ts';
+import { ACCESS_TABLE, OPEN_OPERATIONS } from '../testing/access-table.ts';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask } from '../testing/ask.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 
-const TENANT = 'acme';
 const LET_IN = '400 INVALID_PARAMETER';
-const NO_ROLE = '403 FORBIDDEN';
-const NO_SCOPE = '403 INSUFFICIENT_SCOPE';
-const ROLE_CASES: readonly (RoleName | undefined)[] = [...ALL_ROLES, undefined];
-const SCOPE_CASES = ['own', 'others', 'none'] as const;
-type ScopeCase = (typeof SCOPE_CASES)[number];
 type Headers = Readonly<Record<string, string>>;
 
 let app: TestApp;
-let tokenKey: KeyObject;
-let tokenHeader: { alg: string; kid: string };
-let revokedKey: string;
+let credentials: CredentialMaker;
 const agent = new Agent({ keepAlive: true });
-const keys = new Map<string, string>();
 
 before(async () => {
   app = await startTestApp({ ...WITH_PLATFORM_KEY, Telemetry__Level: 'Warn' });
-  tokenKey = await loadOrMakeTokenKey(app.dataDirectory, 'test');
-  const issued = await signToken(
-    tokenKey,
-    { tenant: TENANT, subject: 'matrix', roles: [], scopes: [], clearance: undefined, lifetimeSeconds: 60 },
-    Date.now(),
-  );
-  tokenHeader = { alg: 'EdDSA', kid: decodeProtectedHeader(issued).kid! };
-  revokedKey = await keyWith(TENANT, ['Admin'], ALL_SCOPES);
-  keys.clear();
-  const path = `/api/v1/admin/api-keys/${revokedKey.split('_')[1]}`;
-  assert.equal((await ask(app, 'DELETE', path, { key: PLATFORM_KEY, tenant: TENANT })).code, '204');
+  credentials = await createCredentials(app);
 });
 after(async () => {
   agent.destroy();
   await app[Symbol.asyncDispose]();
 });
 
-function scopesOf({ scope }: AccessRow, scopeCase: ScopeCase): readonly string[] {
-  if (scopeCase === 'others') return ALL_SCOPES.filter((each) => each !== scope);
-  return scopeCase === 'own' && scope !== null ? [scope] : [];
-}
+const keyWith: CredentialMaker['keyWith'] = (...wanted) => credentials.keyWith(...wanted);
+const headersOf = ({ key, token, tenant }: Sender): Headers => ({
+  ...(key !== undefined && { 'x-api-key': key }),
+  ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  ...(tenant !== undefined && { 'x-tenant-id': tenant }),
+});
+const byKey = (key: string): Headers => headersOf({ key, tenant: TENANT });
 
-/** Made once for each set of roles and scopes. */
-async function keyWith(
-  tenantId: string,
-  roles: readonly string[],
-  scopes: readonly string[],
-): Promise<string> {
-  const name = JSON.stringify([tenantId, roles, scopes]);
-  const known = keys.get(name);
-  if (known !== undefined) return known;
-  const { code, body } = await ask<{ key: string }>(app, 'POST', '/api/v1/admin/api-keys', {
-    key: PLATFORM_KEY,
-    tenant: TENANT,
-    body: { name: 'of the matrix', tenantId, roles, scopes },
-  });
-  assert.equal(code, '201', name);
-  keys.set(name, body.key);
-  return body.key;
-}
-
-const byKey = (key: string, tenant = TENANT): Headers => ({ 'x-api-key': key, 'x-tenant-id': tenant });
-
-async function byToken(claims: object, expiresInSeconds = 600): Promise<Headers> {
-  const token = await new SignJWT({ tenant_id: TENANT, ...claims })
-    .setProtectedHeader(tokenHeader)
-    .setIssuer(LOCAL_ISSUER)
-    .setAudience(LOCAL_ISSUER)
-    .setSubject('matrix')
-    .setExpirationTime(Math.floor(Date.now() / 1000) + expiresInSeconds)
-    .sign(tokenKey);
-  return { authorization: `Bearer ${token}`, 'x-tenant-id': TENANT };
-}
+/** As REST tells it. */
+const toldAs = (verdict: Verdict) =>
+  verdict === 'LetIn' ? LET_IN : `${REST_STATUS_OF_ERROR[verdict]} ${verdict}`;
 
 const ID = '01KE0000000000000000000042';
 
@@ -120,116 +76,9 @@ function codeOf(method: string, path: string, headers: Headers): Promise<string>
 
 const operationNamed = (name: string): Operation => OPERATIONS.find((each) => each.name === name)!;
 
-interface Case {
-  readonly who: string;
-  readonly headers: Headers;
-  readonly path?: string;
-  readonly expected: string;
-}
-
-/** What is refused for its scope is told so, whatever its roles are. */
-function verdict(isInScope: boolean, isInRole: boolean): string {
-  if (!isInScope) return NO_SCOPE;
-  return isInRole ? LET_IN : NO_ROLE;
-}
-
-/** By the table: roles alone allow what they hold, scopes alone what they name, both together what both allow. */
-function keyVerdict(row: AccessRow, role: RoleName | undefined, scopes: ScopeCase, isPlatformKey: boolean) {
-  if (row.scope === null) return isPlatformKey && role === 'Admin' && scopes !== 'others' ? LET_IN : NO_ROLE;
-  const isInRole = role === undefined ? scopes !== 'none' : row.roles.includes(role);
-  return verdict(scopes !== 'others', isInRole);
-}
-
-function tokenVerdict(row: AccessRow, role: RoleName | undefined, scopes: ScopeCase): string {
-  if (row.scope === null) return NO_ROLE;
-  return verdict(scopes === 'own', role === undefined || row.roles.includes(role));
-}
-
-async function grantedCases(row: AccessRow): Promise<Case[]> {
-  const cases: Case[] = [];
-  for (const role of ROLE_CASES) {
-    const roles = role === undefined ? [] : [role];
-    for (const scopeCase of SCOPE_CASES) {
-      const scopes = scopesOf(row, scopeCase);
-      const who = `${role ?? 'no role'}, scopes: ${scopeCase}`;
-      for (const tenant of [TENANT, '*']) {
-        const headers = byKey(await keyWith(tenant, roles, scopes));
-        const expected = keyVerdict(row, role, scopeCase, tenant === '*');
-        cases.push({ who: `a key of ${tenant}, ${who}`, headers, expected });
-      }
-      const scoped = await byToken({ roles, scope: scopes.join(' ') });
-      cases.push({ who: `a token, ${who}`, headers: scoped, expected: tokenVerdict(row, role, scopeCase) });
-      if (scopeCase === 'none') continue;
-      const permitted = await byToken({ roles, permissions: permissionsOf(row, scopeCase) });
-      const expected = tokenVerdict(row, role, scopeCase);
-      cases.push({ who: `a token, ${who} as permission claims`, headers: permitted, expected });
-    }
-  }
-  return cases;
-}
-
-function permissionsOf({ permission }: AccessRow, scopeCase: 'own' | 'others'): readonly string[] {
-  if (scopeCase === 'own') return [permission];
-  return ACCESS_TABLE.map((row) => row.permission).filter((other) => other !== permission);
-}
-
-/** Credentials that are none, are for another tenant, or come in pairs; and addresses that look as if they needed none. */
-async function refusedCases(row: AccessRow, operation: Operation): Promise<Case[]> {
-  const every = ALL_SCOPES.join(' ');
-  const admin = byKey(await keyWith(TENANT, ['Admin'], []));
-  const token = await byToken({ roles: ['Admin'], scope: every });
-  const narrow = await byToken({ roles: ['Admin'], scope: scopesOf(row, 'others').join(' ') });
-  const lesser = byKey(await keyWith(TENANT, [], scopesOf(row, 'others')));
-  const isOfPlatform = row.scope === null;
-  const [nobody, mismatch] = ['401 UNAUTHENTICATED', '403 TENANT_MISMATCH'];
-  const elsewhere = { 'x-tenant-id': 'globex' };
-  const inPath = pathOf(operation, 'globex');
-  const isInNoTenant = operation.tenant === 'None';
-  const link = `${pathOf(operation)}&expires=4102444800&signature=AAAA`;
-  return [
-    { who: 'nobody', headers: { 'x-tenant-id': TENANT }, expected: nobody },
-    { who: 'an unknown key', headers: byKey('tsk_who_knows_this'), expected: nobody },
-    { who: 'a revoked key', headers: byKey(revokedKey), expected: '401 API_KEY_REVOKED' },
-    { who: 'a forged token', headers: { authorization: `${token['authorization']}A` }, expected: nobody },
-    { who: 'an expired token', headers: await byToken({ scope: every }, -60), expected: '401 TOKEN_EXPIRED' },
-    {
-      who: 'a key as a bearer token',
-      headers: { authorization: `Bearer ${PLATFORM_KEY}` },
-      expected: nobody,
-    },
-    ...[admin, token].map((headers) => ({
-      who: 'somebody of another tenant',
-      headers: { ...headers, ...elsewhere },
-      path: inPath,
-      expected: isInNoTenant ? NO_ROLE : mismatch,
-    })),
-    {
-      who: 'both, of which the token may not',
-      headers: { ...admin, ...narrow },
-      expected: isOfPlatform ? NO_ROLE : NO_SCOPE,
-    },
-    {
-      who: 'both, of which the key may not',
-      headers: { ...lesser, ...token },
-      expected: isOfPlatform ? NO_ROLE : NO_SCOPE,
-    },
-    {
-      who: 'both, of two tenants',
-      headers: { ...byKey(await keyWith('globex', ['Admin'], [])), ...token },
-      expected: nobody,
-    },
-    {
-      who: 'a key and a forged token',
-      headers: { ...admin, authorization: 'Bearer a.b.c' },
-      expected: nobody,
-    },
-    {
-      who: 'a link that nobody signed',
-      headers: { 'x-tenant-id': TENANT },
-      path: link,
-      expected: operation.signedLink === true ? LET_IN : nobody,
-    },
-  ];
+function pathFor({ isElsewhere, isLinked }: AccessCase, operation: Operation): string {
+  if (isLinked) return `${pathOf(operation)}&expires=4102444800&signature=AAAA`;
+  return pathOf(operation, isElsewhere ? ELSEWHERE : TENANT);
 }
 
 describe('who may call what', () => {
@@ -239,18 +88,17 @@ describe('who may call what', () => {
   });
 
   for (const row of ACCESS_TABLE) {
-    let granted: readonly Case[] | undefined;
     for (const name of row.operations) {
       it(`${name} needs ${row.permission}`, async () => {
         const operation = operationNamed(name);
         const wrong: string[] = [];
-        const judge = async ({ who, headers, path, expected }: Case) => {
-          const code = await codeOf(operation.rest.method, path ?? pathOf(operation), headers);
-          if (code !== expected) wrong.push(`${who}: ${code} in place of ${expected}`);
-        };
-        granted ??= await grantedCases(row);
-        for (const each of granted) await judge(each);
-        for (const each of await refusedCases(row, operation)) await judge(each);
+        const cases = [...grantedCases(row, credentials), ...refusedCases(row, operation, credentials)];
+        for (const each of cases) {
+          const path = pathFor(each, operation);
+          const code = await codeOf(operation.rest.method, path, headersOf(await each.by()));
+          const expected = toldAs(each.expected);
+          if (code !== expected) wrong.push(`${each.who}: ${code} in place of ${expected}`);
+        }
         assert.deepEqual(wrong, []);
       });
     }
