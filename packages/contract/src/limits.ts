@@ -71,6 +71,11 @@ export const LIMIT_GROUPS = {
     aggregationBucketsMax: [50, 'Buckets of one aggregation; the rest is in `otherCount`.'],
     aggregationExactMatchesMax: [100_000, 'Up to here aggregations are exact under any filter.'],
   },
+  'Answers that last': {
+    lastingAnswersPerTenantMax: [100, 'Tails and streams of a tenant at a time, on one node.'],
+    lastingAnswersMax: [500, 'Tails and streams at a time, on one node.'],
+    lastingAnswerMsMax: [HOUR, 'Then it ends; clients come back with the last sequence that they have seen.'],
+  },
   Proofs: {
     checkpointWaitMsMax: [
       5 * SECOND,

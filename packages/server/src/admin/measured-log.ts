@@ -1,9 +1,10 @@
 // Wraps the log to measure each commit: how long it took, and how many events it made durable. Notices are not counted:
-// nobody has sent them.
+// nobody has sent them. Who waits for the growth of a log is told of both.
 
 import { KINDS } from '@tallystick/evidence';
 import type { Clock } from '../runtime/clock.ts';
 import type { AppendOutcome, AppendRequest, LogWriter } from '../streams/log.ts';
+import type { LogGrowth } from './log-growth.ts';
 import type { Meter } from './meter.ts';
 
 export type Appender = Pick<LogWriter, 'append' | 'probe'>;
@@ -11,6 +12,7 @@ export type Appender = Pick<LogWriter, 'append' | 'probe'>;
 export function measureLog(
   log: Appender,
   meter: Pick<Meter, 'committed' | 'accepted'>,
+  growth: Pick<LogGrowth, 'grew'>,
   clock: Pick<Clock, 'monotonicNs'>,
 ): Appender {
   return {
@@ -21,6 +23,7 @@ export function measureLog(
       for (const [i, request] of requests.entries()) {
         const events = eventsIn(request, results[i]);
         if (events > 0) meter.accepted(request.tenant, events);
+        if (results[i]?.status === 'Done') growth.grew(request.tenant);
       }
       return results;
     },

@@ -8,6 +8,7 @@ import { ownerNamed } from '../access/tenants.ts';
 import { createTokens, type Issuer } from '../access/tokens.ts';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
+import { createLogGrowth } from '../admin/log-growth.ts';
 import { createMeter } from '../admin/meter.ts';
 import { createUsageMetrics } from '../admin/process-usage-metrics.ts';
 import type { Config } from '../config/settings.ts';
@@ -75,10 +76,11 @@ export async function createApp(
   const health = createHealth(clock, lifecycle);
   const witnessPolicy = await readWitnessPolicy(config);
   const meter = createMeter(clock);
+  const growth = createLogGrowth();
   const waysOut = createWaysOut(config, clock, overrides.resolveConsumer);
   let address = '';
   const publicUrl = () => (config.server.publicUrl ?? address).replace(/\/+$/, '');
-  const own = { validate: createValidate(), meter, waysOut, keyring: keyringOf(config), publicUrl };
+  const own = { validate: createValidate(), meter, growth, waysOut, keyring: keyringOf(config), publicUrl };
   const surroundings = { ...around, ...own, config, witnessPolicy };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
@@ -137,11 +139,12 @@ function gatewayOn(
   overrides: Overrides,
 ): Gateway {
   const operations = { ...bound, ...overrides.operations };
-  const { config, clock, meter, validate, telemetry } = surroundings;
+  const { config, clock, meter, growth, validate, telemetry } = surroundings;
   const tokens = createTokens(issuersOf(surroundings), clock);
   return {
     clock,
     lifecycle,
+    growth,
     meter,
     versionStates: config.apiVersions,
     authenticate:

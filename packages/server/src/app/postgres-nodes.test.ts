@@ -7,12 +7,14 @@ import { basename, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
 import { loadConfig } from '../config/config.ts';
+import type { Gateway } from '../gateway/pipeline.ts';
 import { openRecovery } from '../operate/recover.ts';
 import { StartError } from '../start-error.ts';
 import { anchorFilesAt } from '../storage/anchor/files.ts';
 import { EVENT } from '../testing/bound-operations.ts';
 import { believeClearance, eventCaller } from '../testing/event-caller.ts';
 import { type Databases, openDatabases } from '../testing/postgres-server.ts';
+import { sequencesOf, tailing, tailMount } from '../testing/tail-mount.ts';
 import { startTestApp, type TestApp } from '../testing/test-app.ts';
 import { until } from '../testing/until.ts';
 
@@ -69,6 +71,20 @@ async function prove(app: TestApp, eventId: string, tenant = 'acme'): Promise<vo
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
+
+test('a tail on one node has what is appended on another', async () => {
+  const [url, directory] = [await server.createDatabase(), join(folder, 'tail')];
+  await using stack = new AsyncDisposableStack();
+  const a = stack.use(await start(url, directory, 'a'));
+  const mounts = (gateway: Gateway) => [tailMount(gateway)];
+  const settings = settingsOf(url, directory, 'b');
+  const b = stack.use(await startTestApp(settings, { authenticate: believeClearance, mounts }));
+  await ingest(a);
+  await using tail = await tailing(b, 'Secret', 'acme', 1);
+  assert.deepEqual(await sequencesOf(tail, 1), [1]);
+  await ingest(a);
+  assert.deepEqual(await sequencesOf(tail, 1), [2]);
+});
 
 test('two that start at once on an empty data directory both serve, with one key and one anchor', async () => {
   const [url, directory] = [await server.createDatabase(), join(folder, 'both')];

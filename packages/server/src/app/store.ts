@@ -98,7 +98,7 @@ export interface Store extends Followers, Sweeping {
 }
 
 export function createStore(surroundings: Surroundings, around: Overrides['around']): Store {
-  const { clock, random, telemetry, tracing, meter } = surroundings;
+  const { clock, random, telemetry, tracing, meter, growth } = surroundings;
   const storage = createLateStorage();
   const anchor = createLateAnchor();
   const signing = createSigning(clock);
@@ -131,7 +131,7 @@ export function createStore(surroundings: Surroundings, around: Overrides['aroun
   );
   const traced = traceAppends(tracing);
   const plain = createSequencer({
-    writer: traced.log(measureLog(around?.(storage.log) ?? storage.log, meter, clock)),
+    writer: traced.log(measureLog(around?.(storage.log) ?? storage.log, meter, growth, clock)),
     clock,
     steadyNowMs,
     refusalOf: (tenant) => checkpointer.refusalOf(tenant),

@@ -2,6 +2,7 @@
 
 import type { WitnessPolicy } from '@tallystick/evidence';
 import type { Authenticate } from '../access/credentials.ts';
+import type { LogGrowth } from '../admin/log-growth.ts';
 import type { Appender } from '../admin/measured-log.ts';
 import type { Meter } from '../admin/meter.ts';
 import type { OtelSettings } from '../config/otel-settings.ts';
@@ -31,6 +32,8 @@ export interface Surroundings {
   readonly validate: Validate;
   readonly witnessPolicy: WitnessPolicy | undefined;
   readonly meter: Meter;
+  /** Of the logs, as this node appends to them. */
+  readonly growth: LogGrowth;
   readonly waysOut: WaysOut;
   readonly keyring: KeyringPlace;
   /** Where callers reach the service, without a slash at the end. */

@@ -16,6 +16,7 @@ import type { Caller } from '../access/caller.ts';
 import type { Authenticate, Credentials } from '../access/credentials.ts';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { Lifecycle } from '../admin/lifecycle.ts';
+import type { LogGrowth } from '../admin/log-growth.ts';
 import type { Meter } from '../admin/meter.ts';
 import { statusOfAnswer, statusOfError, type StatusKind } from '../admin/work-figures.ts';
 import type { Call, Received } from '../call.ts';
@@ -78,6 +79,8 @@ export interface Entered {
 export interface Gateway {
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
+  /** For answers that go on when a log does. */
+  readonly growth: LogGrowth;
   readonly meter: Pick<Meter, 'answered'>;
   readonly versionStates: VersionStates;
   /** Undefined: nobody can authenticate, so only open operations are served. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { AuditError, operationNamed } from '@tallystick/contract';
 import { createHealth } from '../admin/health.ts';
 import { createLifecycle } from '../admin/lifecycle.ts';
+import { createLogGrowth } from '../admin/log-growth.ts';
 import { createMeter } from '../admin/meter.ts';
 import type { InputPlace } from '../call.ts';
 import { RequestCorrelation } from '../gateway/correlation.ts';
@@ -43,6 +44,7 @@ export function build(more: Partial<Gateway> = {}): Gateway {
   return {
     clock,
     lifecycle,
+    growth: createLogGrowth(),
     meter: createMeter(clock),
     versionStates: { v1: ACTIVE, v2: ACTIVE },
     authenticate: believeKey,
