@@ -6,13 +6,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { buildSchema, findBreakingChanges } from 'graphql';
 import { INTERFACES } from './interfaces.ts';
 import type { CommittedInterface } from './interfaces.ts';
 
 const folder = fileURLToPath(new URL('../interfaces/', import.meta.url));
 
 /** By the ending of the file: what only the parser of the format can compare. */
-const COMPARERS: Readonly<Record<string, NonNullable<CommittedInterface['breaks']>>> = {};
+const COMPARERS: Readonly<Record<string, NonNullable<CommittedInterface['breaks']>>> = {
+  '.graphql': (committed, text) =>
+    findBreakingChanges(buildSchema(committed), buildSchema(text)).map(({ description }) => description),
+};
 
 /** Files that have no text in the contract: said by hand. */
 const BY_HAND: readonly string[] = ['README.md', 'proto/buf.yaml'];

@@ -1,6 +1,7 @@
 // The interfaces of the protocols as files, below interfaces/: what programs are made from, so each is committed and
 // frozen. The test beside this file holds each file against its text here, and refuses a change that breaks clients.
 
+import { sdlOf } from './graphql/sdl.ts';
 import { protoBreaks, servicesProto, typesProto } from './grpc/proto-text.ts';
 
 export interface CommittedInterface {
@@ -11,6 +12,8 @@ export interface CommittedInterface {
 
 /** Each file below packages/contract/interfaces. */
 export const INTERFACES: Readonly<Record<string, CommittedInterface>> = {
+  'graphql/v1.graphql': { text: () => sdlOf('v1') },
+  'graphql/v2.graphql': { text: () => sdlOf('v2') },
   'proto/tallystick/v1/types.proto': { text: () => typesProto('v1'), breaks: protoBreaks },
   'proto/tallystick/v1/services.proto': { text: () => servicesProto('v1'), breaks: protoBreaks },
   'proto/tallystick/v2/types.proto': { text: () => typesProto('v2'), breaks: protoBreaks },

@@ -4,7 +4,8 @@
 // - REST: `rest` says where each top-level member of the input travels. Placeholders of the path come first, then
 //   the headers and the body named here; every other member is a query parameter. An array in the query is
 //   comma-separated or repeated. Identifiers in a path are read without regard to case.
-// - GraphQL: `Read` is a field of Query, `Write` one of Mutation; members are arguments, a list is a page.
+// - GraphQL: `Read` is a field of Query, `Write` one of Mutation, and so is a `Read` that honours a key; members are
+//   arguments, a list is a connection.
 // - gRPC: one service per noun, one method per verb; the input is the request message, the output the reply.
 // - SOAP: one operation each; the input is the request element, the output the response element.
 // - MCP: one tool each; the input schema is the tool's, `summary` its description, `Read` its readOnlyHint.

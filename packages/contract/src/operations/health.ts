@@ -2,12 +2,15 @@
 
 import type { AnswerKind } from '../answer.ts';
 import { bytes, json, operation, restOnly } from '../operation.ts';
-import type { RestBinding } from '../operation.ts';
+import type { Operation, RestBinding } from '../operation.ts';
 import { HealthReport } from '../schemas/health.ts';
 
 const asProbe = restOnly(
   'A probe of the process behind REST; other protocols have health conventions of their own.',
 );
+
+// A page that shows everything by one query shows the health, too.
+const { graphql: _, ...exceptGraphql } = asProbe;
 
 const byState = { Done: 'Healthy or degraded.', Unavailable: 'Unhealthy.' };
 const always = { Done: 'The process answers.' };
@@ -18,6 +21,7 @@ function probe<const Name extends string, Kinds extends AnswerKind>(
   summary: string,
   place: Pick<RestBinding, 'path' | 'atRoot'>,
   answers: Readonly<Record<Kinds, string>>,
+  gaps: Operation['gaps'] = asProbe,
 ) {
   return operation({
     name,
@@ -29,12 +33,12 @@ function probe<const Name extends string, Kinds extends AnswerKind>(
     output: json(HealthReport),
     answers,
     rest: { method: 'GET', ...place },
-    gaps: asProbe,
+    gaps,
   });
 }
 
 export const HEALTH_OPERATIONS = [
-  probe('health.get', 'Report on all parts of the service', { path: '/health' }, byState),
+  probe('health.get', 'Report on all parts of the service', { path: '/health' }, byState, exceptGraphql),
   probe('health.live', 'Answer as long as the process does', { path: '/health/live' }, always),
   probe('health.ready', 'Say whether requests can be served now', { path: '/health/ready' }, byState),
   probe('process.live', 'Answer as long as the process does', { path: '/health/live', atRoot: true }, always),
