@@ -27,7 +27,7 @@ import { fileNameOf, mediaTypeOf } from './file-name.ts';
 
 export interface DownloadParts {
   readonly exports: Pick<Exports, 'find'>;
-  readonly keys: Pick<ExportKeys, 'open'>;
+  readonly keys: Pick<ExportKeys, 'open' | 'openLinks'>;
   readonly files: ExportFiles;
   readonly tenancy: Pick<Tenancy, 'admit'>;
   readonly sequencer: { append(request: EventsRequest): Promise<unknown> };
@@ -66,18 +66,22 @@ export function createDownload(parts: DownloadParts) {
   };
 }
 
-/** By a link. Of an export that is gone nobody can tell whether the link was good. */
+/**
+ * By a link, whose signature is judged first: to strangers all that is not signed is the same, whether or not there is such a tenant
+ * or export.
+ */
 async function linked(
   { exportId, tenant: tenantId = '', expires = '', signature = '' }: DownloadInput,
   parts: DownloadParts,
 ): Promise<ExportRecord> {
-  const tenantRecord = TENANT_ID.test(tenantId) ? await parts.tenancy.admit(tenantId) : undefined;
-  if (tenantRecord === undefined) throw invalidLink();
-  const record = await foundExport(tenantId, exportId, parts.exports);
-  const runId = record.completed?.runId;
-  if (runId === undefined || !/^\d{1,12}$/.test(expires)) throw invalidLink();
-  const link = { tenantId, exportId, runId, expires: Number(expires) };
-  if (!isSigned(link, signature, await parts.keys.open(record))) throw invalidLink();
+  const record = TENANT_ID.test(tenantId) ? await parts.exports.find(tenantId, exportId) : undefined;
+  const links = record && (await parts.keys.openLinks(record));
+  const isTime = /^\d{1,12}$/.test(expires);
+  const link = { tenantId, exportId, runId: links?.runId ?? '', expires: isTime ? Number(expires) : 0 };
+  if (!isSigned(link, signature, links?.linkKey) || !isTime)
+    throw new AuditError('SIGNED_URL_INVALID', ERRORS.SIGNED_URL_INVALID.meaning);
+  await parts.tenancy.admit(tenantId);
+  if (record === undefined || record.state === 'Deleted') throw unknownExport(exportId);
   if (link.expires * 1000 <= parts.clock.now())
     throw new AuditError('SIGNED_URL_EXPIRED', ERRORS.SIGNED_URL_EXPIRED.meaning);
   return record;
@@ -122,8 +126,4 @@ function rangeIn({ range, ifRange }: DownloadInput, etag: string, size: number) 
   const from = first === '' ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
   return from < end ? { from, end } : undefined;
-}
-
-function invalidLink(): AuditError {
-  return new AuditError('SIGNED_URL_INVALID', ERRORS.SIGNED_URL_INVALID.meaning);
 }

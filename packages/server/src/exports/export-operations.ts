@@ -167,7 +167,7 @@ class ExportRequests {
   }
 
   async remove(call: Call, exportId: ExportId): Promise<void> {
-    const { files, work } = this.#parts;
+    const { files, keys, work } = this.#parts;
     await this.#change(call, exportId, async (current) => {
       const { completed: _, failed: __, ...others } = current;
       const record: ExportRecord = {
@@ -179,6 +179,7 @@ class ExportRequests {
         fileKey: '',
         completed: undefined,
         failed: undefined,
+        removed: await keys.keepLinks(current),
         deliveries: [],
       };
       return { record, act: 'Deleted', answer: undefined };

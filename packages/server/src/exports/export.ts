@@ -55,6 +55,8 @@ export interface ExportRecord {
   readonly fileKey: string;
   readonly completed: CompletedFile | undefined;
   readonly failed: Failure | undefined;
+  /** Of one that is deleted and had a file. */
+  readonly removed?: RemovedFile | undefined;
   /** The oldest first. */
   readonly deliveries: readonly DeliveryRecord[];
 }
@@ -104,6 +106,13 @@ export interface CompletedFile {
   /** Names the file. */
   readonly runId: string;
   readonly expiresAtMs: number;
+}
+
+/** By which links to a file that was are still known from altered ones. */
+export interface RemovedFile {
+  readonly runId: string;
+  /** In a box. */
+  readonly linkKey: string;
 }
 
 export interface Failure {

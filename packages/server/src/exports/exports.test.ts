@@ -112,16 +112,40 @@ test('a part of the file is sent, and the rest goes on from there', async () => 
   assert.deepEqual(Buffer.from(await part.arrayBuffer()), whole.subarray(100, 200));
 });
 
-test('an altered link is refused, and the link of a deleted export is of nothing', async () => {
+test('a link is refused alike whatever was altered, and that of a deleted export is of nothing', async () => {
   const ask = await withEvents('links', 3);
   const made = await completed(ask);
-  const url = new URL(made.downloadUrl!);
-  url.searchParams.set('expires', String(Number(url.searchParams.get('expires')) + 60));
-  const altered = await fetch(url);
-  assert.equal(altered.status, 403);
+  await withEvents('links-suspended', 1);
+  const suspended = { status: 'Suspended' };
+  assert.equal((await ask('PUT', '/admin/tenants/links-suspended', suspended)).code, '200');
+  const link = new URL(made.downloadUrl!);
+  const anyId = '01JAAAAAAAAAAAAAAAAAAAAAAA';
+  const [expires, signature] = [link.searchParams.get('expires')!, link.searchParams.get('signature')!];
+  const answerTo = async (altered: Readonly<Record<string, string>>, exportId = made.exportId) => {
+    const url = new URL(link.href.replace(made.exportId, exportId));
+    for (const [name, value] of Object.entries(altered)) url.searchParams.set(name, value);
+    const response = await fetch(url);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    return `${response.status} ${error.code} ${error.message}`;
+  };
+  const refusals = [
+    await answerTo({ expires: String(Number(expires) + 60) }),
+    await answerTo({ expires: 'soon' }),
+    await answerTo({ signature: signature.replace(/^./, signature.startsWith('A') ? 'B' : 'A') }),
+    await answerTo({ signature: '' }),
+    await answerTo({}, anyId),
+    await answerTo({ tenant: 'links-suspended' }),
+    await answerTo({ tenant: 'links-suspended' }, anyId),
+    await answerTo({ tenant: 'nobody' }),
+    await answerTo({ tenant: 'nobody' }, anyId),
+    await answerTo({ tenant: '../links' }),
+  ];
+  for (const refusal of refusals) assert.equal(refusal, refusals[0]);
+  assert.match(refusals[0]!, /^403 SIGNED_URL_INVALID /);
   assert.equal((await ask('DELETE', `${EXPORTS}/${made.exportId}`)).code, '204');
   assert.equal((await ask('GET', `${EXPORTS}/${made.exportId}`)).code, '404 EXPORT_NOT_FOUND');
-  assert.equal((await fetch(made.downloadUrl!)).status, 404);
+  assert.match(await answerTo({}), /^404 EXPORT_NOT_FOUND /);
+  assert.equal(await answerTo({ expires: '1' }), refusals[0], 'nobody learns that it is deleted');
   assert.deepEqual(
     readdirSync(join(app.dataDirectory, 'exports')).filter((name) => name.includes(made.exportId)),
     [],
