@@ -166,6 +166,8 @@ export const LIMIT_GROUPS = {
     deliveryAnswerBytesMax: [64 * KB, 'How much of a consumer’s answer is read.'],
     deliveryAnswerLengthMax: [KB, 'How many characters of it are shown.'],
     retryJitterPercent: [20, 'Each retry delay varies by this much, up or down.'],
+    retryDelayMsMin: [SECOND, 'The shortest delay that `retry` of a subscription may ask for.'],
+    retryDelayMsMax: [DAY, 'The longest delay that `retry` of a subscription may ask for.'],
     retryAfterMsMax: [HOUR, 'How long a consumer’s `Retry-After` is honoured.'],
     circuitFailuresMax: [10, 'Consecutive failures that pause a subscription.'],
     circuitCooldownMs: [HOUR, 'How long a paused subscription rests before one test delivery.'],

@@ -74,8 +74,8 @@ export const RetryRule = strictObject(
   'When failed attempts are repeated; each delay varies by a fifth.',
   {
     strategy: RetryStrategy,
-    initialDelay: optional(doc(PositiveDuration, 'Exponential: `PT30S`, when absent.')),
-    maxDelay: optional(doc(PositiveDuration, 'Exponential: `PT1H`, when absent.')),
+    initialDelay: optional(doc(PositiveDuration, 'Exponential: `PT30S`, when absent; `PT1S` to `P1D`.')),
+    maxDelay: optional(doc(PositiveDuration, 'Exponential: `PT1H`, when absent; `PT1S` to `P1D`.')),
   },
 );
 

@@ -14,7 +14,7 @@ import {
 import { isAtLeast } from '../access/roles.ts';
 import type { Call } from '../call.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
-import { type Clock, instant } from '../runtime/clock.ts';
+import { type Clock, instant, LATEST_MS } from '../runtime/clock.ts';
 import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { acceptJob, jobOperation, keepAnswer } from '../work/job-keys.ts';
 import type { Job, JobState, WorkStore } from '../work/jobs.ts';
@@ -177,7 +177,7 @@ function shown(subscription: SubscriptionRecord, job: Job): Delivery {
     webhookType,
     status,
     attemptNumber: Math.max(0, attemptNumber),
-    ...(isQueued && isDue && { nextAttemptAt: instant(job.wakeAtMs) }),
+    ...(isQueued && isDue && { nextAttemptAt: instant(Math.min(job.wakeAtMs, LATEST_MS)) }),
     attempts: [...attemptsIn(job.progress)],
   };
 }

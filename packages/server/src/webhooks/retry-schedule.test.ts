@@ -25,6 +25,13 @@ test('the formula doubles the initial delay for each attempt, up to the longest'
   assert.deepEqual(by({ initialDelay: 'PT2H', maxDelay: 'PT1H' }).slice(0, 2), [3600, 3600]);
 });
 
+test('a subscription of before the bounds waits for a second at least, and for a day at most', () => {
+  const by = (initialDelay: string, maxDelay: string) =>
+    delays({ retry: { strategy: 'Exponential', initialDelay, maxDelay } });
+  assert.deepEqual(by('PT0.0001S', 'PT0.0002S').slice(0, 2), [1, 1]);
+  assert.deepEqual(by('P275000Y', 'P999999999Y').slice(0, 2), [86_400, 86_400]);
+});
+
 test('a test’s scale shortens delays and the cap on Retry-After, not its value', () => {
   const timeScale = 0.001;
   assert.deepEqual(delays({ timeScale }).slice(0, 4), [0.03, 0.3, 0.9, 3.6]);

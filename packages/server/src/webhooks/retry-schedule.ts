@@ -31,7 +31,9 @@ function plannedMs(
   { strategy, initialDelay = INITIAL_DELAY, maxDelay = MAX_DELAY }: RetryRule,
 ): number {
   if (strategy === 'Schedule') return RETRY_DELAYS_MS[Math.min(next, RETRY_DELAYS_MS.length) - 1]!;
-  return Math.min(longestMs(initialDelay) * 2 ** (next - 2), longestMs(maxDelay));
+  const delayMs = Math.min(longestMs(initialDelay) * 2 ** (next - 2), longestMs(maxDelay));
+  // Older subscriptions may ask for anything.
+  return Math.min(Math.max(delayMs, LIMITS.retryDelayMsMin), LIMITS.retryDelayMsMax);
 }
 
 /** In milliseconds from now; undefined if the text is neither seconds nor a date. */

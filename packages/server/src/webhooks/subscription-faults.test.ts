@@ -55,6 +55,20 @@ test('all together have so many characters', () => {
   assert.match(issues(one(9999, large), many(140, large)).join(), /characters of JSON in all subscriptions/);
 });
 
+test('a retry waits from a second to a day', () => {
+  const faults = (initialDelay: unknown, maxDelay: unknown) =>
+    subscriptionFaults({ retry: { strategy: 'Exponential', initialDelay, maxDelay } }).map(
+      ({ detail: { field, issue, value } }) => `${field} ${issue}: ${String(value)}`,
+    );
+  assert.deepEqual(faults('PT1S', 'P1D'), []);
+  assert.deepEqual(faults('PT0.9S', 'P1DT1S'), [
+    'retry.initialDelay must be from PT1S to P1D: PT0.9S',
+    'retry.maxDelay must be from PT1S to P1D: P1DT1S',
+  ]);
+  assert.equal(faults('P275000Y', 'P999999999Y').length, 2);
+  assert.deepEqual(faults('PT0S', 'soon'), [], 'the schema reports these');
+});
+
 test('what is no text is left to the schema', () => {
   for (const subscription of [undefined, null, 7, [], {}, { url: 7, filters: null, headers: 7 }])
     assert.deepEqual(subscriptionFaults(subscription), []);

@@ -17,6 +17,7 @@ export function subscriptionFaults(subscription: unknown): Fault[] {
   const details = [
     ...(filters === undefined ? [] : (parseConditions(filters, 'filters').faults ?? [])),
     ...headerFaults(receivedMember(subscription, 'headers')),
+    ...retryFaults(receivedMember(subscription, 'retry')),
   ];
   return [
     ...urlFaults(receivedMember(subscription, 'url')).map((detail) => ({ detail, code: INVALID_URL })),
@@ -35,6 +36,16 @@ function urlFaults(url: unknown): ErrorDetail[] {
     return [{ field: 'url', issue: `must begin with https:, not with ${protocol}` }];
   if (username === '' && password === '') return [];
   return [{ field: 'url', issue: 'must not have a user name or a password in it' }];
+}
+
+function retryFaults(retry: unknown): ErrorDetail[] {
+  return (['initialDelay', 'maxDelay'] as const).flatMap((name) => {
+    const value = receivedMember(retry, name);
+    if (typeof value !== 'string' || !isDuration(value) || !/[1-9]/.test(value)) return [];
+    const ms = longestMs(value);
+    if (ms >= LIMITS.retryDelayMsMin && ms <= LIMITS.retryDelayMsMax) return [];
+    return [{ field: `retry.${name}`, issue: 'must be from PT1S to P1D', value }];
+  });
 }
 
 /** How long a replaced secret may still sign. */

@@ -22,7 +22,7 @@ interface Unsaved {
 
 const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 5000;
-/** Longer than a database takes to fail over. An outcome that can never be saved takes up the place of a job until then. */
+/** Longer than a database takes to fail over. An outcome that can never be saved takes up the place of its job alone until then. */
 const GIVEN_UP_AFTER_MS = 600_000;
 
 export class OutcomeSaver {
@@ -55,6 +55,12 @@ export class OutcomeSaver {
       const left = await this.#saved(portion);
       if (left.length < portion.length) this.#failures = 0;
       if (left.length === 0) continue;
+      const [only] = left;
+      // It may be the one that can never be saved, and keeps no other waiting.
+      if (only !== undefined && portion.length === 1) {
+        void this.#saveAlone(only);
+        continue;
+      }
       this.#unsaved = [...this.#keptOf(left), ...this.#unsaved];
       const delayMs = Math.min(BACK_OFF_MS * 2 ** this.#failures, BACK_OFF_MS_MAX);
       this.#failures += 1;
@@ -87,6 +93,14 @@ export class OutcomeSaver {
     }
     for (const { settle } of portion) settle();
     return undefined;
+  }
+
+  async #saveAlone(unsaved: Unsaved): Promise<void> {
+    const { clock, stopped } = this.#parts;
+    for (let failures = 0; this.#keptOf([unsaved]).length > 0; failures++) {
+      await wait(clock, Math.min(BACK_OFF_MS * 2 ** failures, BACK_OFF_MS_MAX), stopped);
+      if ((await this.#commit([unsaved])) === undefined) return;
+    }
   }
 
   #keptOf(left: readonly Unsaved[]): readonly Unsaved[] {
