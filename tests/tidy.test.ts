@@ -377,6 +377,8 @@ const SHARED = [
   'storage/export-files',
   'protocols/http',
   'protocols/input',
+  'protocols/protobuf',
+  'protocols/streaming',
   'outbound/http',
 ];
 

@@ -52,7 +52,7 @@ test('the operations that the contract calls planned are the ones that the servi
 test('the protocols that the contract calls planned are the ones that have no folder', () => {
   // HTTP and the input are what several of them stand on; the documents describe REST.
   const spoken = readdirSync(new URL('protocols/', import.meta.url)).filter(
-    (folder) => !['http', 'input', 'docs'].includes(folder),
+    (folder) => !['http', 'input', 'protobuf', 'streaming', 'docs'].includes(folder),
   );
   assert.deepEqual(
     PROTOCOLS.filter((protocol) => !PLANNED_PROTOCOLS.includes(protocol)).sort(),

@@ -38,6 +38,10 @@ export interface FieldPlan {
   readonly number: number;
   readonly type: FieldType;
   readonly isRepeated: boolean;
+  /** A list or a map that must be there: over the wire an empty one is absent. */
+  readonly isRequired?: boolean;
+  /** Empty bytes in the list stand for null. */
+  readonly hasNullItems?: boolean;
   readonly oneof?: string;
   readonly description: string;
 }
@@ -94,7 +98,7 @@ export class Plans {
     const plan: MessagePlan =
       branches.length > 1 && !isTagged
         ? { ...described, form: 'Union', fields: branches.map((branch) => this.#branch(name, branch)) }
-        : { ...described, form: 'Object', fields: this.#members(name, members, isStrict(schema)) };
+        : { ...described, form: 'Object', fields: this.#members(name, members, schema) };
     return this.add(plan);
   }
 
@@ -103,30 +107,37 @@ export class Plans {
     return plan;
   }
 
-  field(message: string, member: string, schema: JsonSchema): FieldPlan {
+  field(message: string, member: string, schema: JsonSchema, isRequired = false): FieldPlan {
     const { type, isRepeated } = this.#typeOf(schema);
-    return this.#field(message, member, type, { isRepeated, description: schema.description ?? '' });
+    const hasNullItems = isRepeated && schema.items?.anyOf !== undefined;
+    return this.#field(message, member, type, {
+      isRepeated,
+      ...(isRequired && (isRepeated || type.kind === 'Map') && { isRequired }),
+      ...(hasNullItems && { hasNullItems }),
+      description: schema.description ?? '',
+    });
   }
 
-  #field(
-    message: string,
-    member: string,
-    type: FieldType,
-    more: Partial<Pick<FieldPlan, 'isRepeated' | 'oneof' | 'description' | 'name'>> = {},
-  ): FieldPlan {
+  #field(message: string, member: string, type: FieldType, more: Partial<FieldPlan> = {}): FieldPlan {
     const name = more.name ?? member;
     const number = this.numbers.numberOf(message, name);
     const named = { name, member, protoName: snakeCase(name), number, type };
     return { isRepeated: false, description: '', ...named, ...more };
   }
 
-  #members(message: string, members: Readonly<Record<string, JsonSchema>>, isSent: boolean): FieldPlan[] {
+  #members(
+    message: string,
+    members: Readonly<Record<string, JsonSchema>>,
+    { required = [], additionalProperties }: JsonSchema,
+  ): FieldPlan[] {
     // What the service sets itself is ignored where it is sent, so there is no field for it.
     const sent = Object.entries(members).filter(([, schema]) => schema.readOnly !== true);
     const fields = sent.flatMap(([member, schema]) => {
-      const field = this.field(message, member, described(schema));
+      const field = this.field(message, member, described(schema), required.includes(member));
       return schema['x-kept-as-text'] === true ? this.#alsoAsText(message, field) : [field];
     });
+    // What callers send: in an answer null is an absent field.
+    const isSent = additionalProperties === false;
     if (!isSent || !sent.some(([, schema]) => schema.anyOf !== undefined)) return fields;
     const description = 'Members that are set to null, such as `clearance` or `headers.X-Old`.';
     const text = { kind: 'Scalar', of: 'string' } as const;
@@ -202,6 +213,3 @@ const message = (of: MessagePlan): FieldType => ({ kind: 'Message', of });
 
 const described = (schema: JsonSchema): JsonSchema =>
   schema['x-use'] === undefined ? schema : { ...schema, description: schema['x-use'] };
-
-/** What callers send: there null is said by a name, while in an answer it is an absent field. */
-const isStrict = (schema: JsonSchema): boolean => schema.additionalProperties === false;

@@ -68,7 +68,10 @@ function responseOf(operation: Operation<OperationName>, name: string, plans: Pl
   const isTagged = operation.rest.answerHeaders?.ETag !== undefined && isReplaced(operation.name);
   const tag: JsonSchema = { type: 'string', description: 'Its version, to send as `if_match`.' };
   const properties = { ...members, ...(isTagged && { [ETAG]: tag }) };
-  return { plan: plans.messageOf({ properties }, name), bodyField };
+  return {
+    plan: plans.messageOf({ properties, ...(isPage && { required: body.required ?? [] }) }, name),
+    bodyField,
+  };
 }
 
 /** Whether somebody may have to say which version of the thing they mean. */
