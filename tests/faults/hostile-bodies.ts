@@ -303,6 +303,7 @@ function policies(bytes: number): readonly Named[] {
       'many texts that are too long',
       () => policy(`[${rule(`{"${steps}":${list(`"${'x'.repeat(5000)}"`, bytes)}}`)}]`),
     ],
+    ['roles without end', () => policy(`[{"effect":{"roles":${list('"Viewer"', 800_000)}}}]`)],
     ['effects of unknown members', () => policy(`[{"effect":${keys(bytes)}}]`)],
   ];
 }
@@ -365,8 +366,7 @@ export function* heavyBodies(): Generator<HostileBody> {
 
 /** More than a page holds, of events that are as much work to read as any of their size. */
 export function* heavyToRead(): Generator<HostileBody> {
-  const [path, count] = [BATCH_PATH, 75];
-  const bytes = LARGEST_PAYLOAD_BYTES;
+  const [path, count, bytes] = [BATCH_PATH, 75, LARGEST_PAYLOAD_BYTES];
   yield { path, method: 'POST', name: 'empty lists', text: batch(count, `{"\\"":${list('[]', bytes)}}`) };
   yield {
     path,

@@ -115,6 +115,10 @@ refuses('refuses a policy with a wrong type, status, rule or effect', PolicyConf
     rules: [{ effect: { threshold: { count: 1, window: 'PT0S' } } }],
   },
   '/rules/0/effect/roles minItems': { ...policy, rules: [{ effect: { roles: [] } }] },
+  '/rules/0/effect/roles maxItems': {
+    ...policy,
+    rules: [{ effect: { roles: Array.from({ length: 5 }, () => 'Admin') } }],
+  },
   '/name minLength': { ...policy, name: '' },
 });
 

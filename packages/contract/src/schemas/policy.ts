@@ -3,6 +3,7 @@
 
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
+import { ROLE_NAMES } from '../permissions.ts';
 import {
   arrayOf,
   byDefault,
@@ -96,7 +97,9 @@ export const RuleEffect = strictObject(
     access: optional(
       doc(choice('AccessDecision', 'May it be read.', ['Allow', 'Deny']), 'Access: deny wins.'),
     ),
-    roles: optional(doc(arrayOf(RoleName, { minItems: 1 }), 'Access: whom the rule is about.')),
+    roles: optional(
+      doc(arrayOf(RoleName, { minItems: 1, maxItems: ROLE_NAMES.length }), 'Access: whom the rule is about.'),
+    ),
     maxClassification: optional(doc(Classification, 'Access: the highest classification shown unredacted.')),
     // Their defaults are the operation's to fill in: a default here would stand in effects of every type.
     violationType: optional(

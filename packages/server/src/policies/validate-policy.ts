@@ -5,6 +5,8 @@ import type { Call } from '../call.ts';
 import type { MeasureImpact } from '../events/policy-impact.ts';
 import { timeRangeFaults } from '../events/question.ts';
 import { receivedMember } from '../call.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { pauseForOthers, pausesBy } from '../runtime/pause.ts';
 import { compileConditions } from './compile-condition.ts';
 import { conditionsOf } from './condition.ts';
 import type { Policies } from './policies.ts';
@@ -20,6 +22,7 @@ export interface ValidatePolicyParts {
   readonly schemaFaults: SchemaFaults;
   readonly measureImpact: MeasureImpact;
   readonly policies: Pick<Policies, 'all'>;
+  readonly clock: Clock;
 }
 
 /** As long as the ids that rules get: the budget counts characters. */
@@ -27,7 +30,7 @@ const LAST_ID = '7'.repeat(26);
 
 const NO_IMPACT = { sampledEvents: 0, matchedEvents: 0, sampleEventIds: [] };
 
-export function createValidatePolicy({ schemaFaults, measureImpact, policies }: ValidatePolicyParts) {
+export function createValidatePolicy({ schemaFaults, measureImpact, policies, clock }: ValidatePolicyParts) {
   return async (
     call: Call,
     { policy }: InputOf<'policies.validate'>,
@@ -38,12 +41,16 @@ export function createValidatePolicy({ schemaFaults, measureImpact, policies }: 
     });
     const errors = faultsOf(policy, schemaFaults);
     if (errors.length > 0) return bad(errors);
+    await pauseForOthers();
     const all = await policies.all(call.tenant!);
     const replaced = all.find(({ name, status }) => name === policy.name && status !== 'Deleted');
     const tooMuch = budgetFaults(countedOf(policy, replaced), all);
     if (tooMuch.length > 0) return bad(tooMuch);
+    await pauseForOthers();
     const impact = await measureImpact(call, matcherOf(policy), policy.timeRange);
-    return { kind: 'Done', body: { valid: true, errors: [], warnings: warningsOf(policy), impact } };
+    await pauseForOthers();
+    const warnings = await warningsOf(policy, pausesBy(clock));
+    return { kind: 'Done', body: { valid: true, errors: [], warnings, impact } };
   };
 }
 

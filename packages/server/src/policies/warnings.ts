@@ -16,11 +16,15 @@ import { type Condition, conditionsOf } from './condition.ts';
 import { isAtLeast } from '../access/roles.ts';
 import { valueTest } from './value-test.ts';
 
-/** Of a sound policy. */
-export function warningsOf({ policyType, rules = [] }: PolicyConfiguration): ErrorDetail[] {
+/** Of a sound policy. Very many rules take long to compare, so `pause` is called between any two. */
+export async function warningsOf(
+  { policyType, rules = [] }: PolicyConfiguration,
+  pause: () => Promise<void> | undefined,
+): Promise<ErrorDetail[]> {
   const enabled = readRules(rules).filter(({ rule }) => rule.enabled ?? true);
   const warnings: ErrorDetail[] = [];
   for (const each of enabled) {
+    await pause();
     const never = neverHolds(each.tests);
     if (never !== undefined) warnings.push({ field: `${each.at}.conditions`, issue: never });
   }
@@ -28,17 +32,34 @@ export function warningsOf({ policyType, rules = [] }: PolicyConfiguration): Err
   if (policyType === 'Alert') return warnings;
   for (const [i, each] of enabled.entries())
     for (const [j, other] of enabled.entries()) {
-      if (i === j || !isWider(other, each)) continue;
+      if (i === j) continue;
+      // A promise for each of very many pairs would take longer than comparing them.
+      const pausing = pause();
+      if (pausing !== undefined) await pausing;
+      const issue = oddBeside(policyType, each, other, j < i);
+      if (issue === undefined) continue;
       if (warnings.length >= WARNINGS_MAX) return warnings;
-      const issue = i < j ? undefined : contradiction(policyType, each, other);
-      if (issue !== undefined) warnings.push({ field: each.at, issue });
-      else if (isShadowed(policyType, each, other) && (j < i || !isShadowed(policyType, other, each)))
-        warnings.push({
-          field: each.at,
-          issue: `never decides: ${nameOf(other)} matches all that it matches, and decides no less`,
-        });
+      warnings.push({ field: each.at, issue });
     }
   return warnings;
+}
+
+/** What is odd about a rule beside another one. Effects come first: they are compared in less time than conditions. */
+function oddBeside(
+  type: PolicyConfiguration['policyType'],
+  each: ReadRule,
+  other: ReadRule,
+  isOtherFirst: boolean,
+): string | undefined {
+  const opposed = isOtherFirst ? opposedRoles(type, each, other) : [];
+  const decidesNothing = decidesNoLess(type, other, each);
+  if ((opposed.length === 0 && !decidesNothing) || !isWider(other, each)) return undefined;
+  if (opposed.length > 0 && isWider(each, other))
+    return `contradicts ${nameOf(other)} for ${opposed.join(', ')}: one allows what the other denies, and deny wins`;
+  // Of two that are the same, the second is named.
+  const isToldOfOther = !isOtherFirst && decidesNoLess(type, each, other) && isWider(each, other);
+  if (!decidesNothing || isToldOfOther) return undefined;
+  return `never decides: ${nameOf(other)} matches all that it matches, and decides no less`;
 }
 
 interface ReadRule {
@@ -48,6 +69,8 @@ interface ReadRule {
   /** Their texts, the rarest among all rules first: most pairs of rules differ in that one. */
   readonly written: ReadonlySet<string>;
   readonly byText: ReadonlyMap<string, Condition>;
+  /** How long a Retention rule keeps. */
+  readonly keepsMs: number;
   /** Of all rules of the policy together. */
   readonly looks: Looks;
 }
@@ -70,7 +93,8 @@ function readRules(rules: readonly RuleConfiguration[]): ReadRule[] {
   return read.map((each, i) => {
     const rarestFirst = texts[i]!.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
     const byText = new Map(texts[i]!.map((text, at) => [text, each.tests[at]!]));
-    return { ...each, written: new Set(rarestFirst), byText, looks };
+    const keepsMs = lengthOf(each.rule.effect.retentionPeriod);
+    return { ...each, written: new Set(rarestFirst), byText, keepsMs, looks };
   });
 }
 
@@ -120,11 +144,6 @@ function isEmptyRange(tests: readonly Condition[]): boolean {
   );
 }
 
-/** Whether `other` matches all that it matches, and always decides at least as much. */
-function isShadowed(type: PolicyConfiguration['policyType'], rule: ReadRule, other: ReadRule): boolean {
-  return isWider(other, rule) && decidesNoLess(type, other.rule, rule.rule);
-}
-
 /** Whether each condition of the one is a condition of the other, or follows from one. */
 function isWider(wide: ReadRule, narrow: ReadRule): boolean {
   for (const text of wide.written) {
@@ -157,8 +176,10 @@ function sizeOf(test: Test): number {
 function areAllWithin({ values, prefixes }: Extract<Test, { kind: 'OneOf' }>, wide: Test): boolean {
   const passes = valueTest(wide);
   if (!values.every((value) => passes(value))) return false;
+  if (prefixes.length === 0) return true;
   const wider = wide.kind === 'OneOf' ? wide.prefixes : wide.kind === 'StartsWith' ? [wide.text] : [];
-  return prefixes.every((prefix) => wider.some((beginning) => prefix.startsWith(beginning)));
+  const isWithin = valueTest({ kind: 'OneOf', values: [], prefixes: wider });
+  return prefixes.every((prefix) => isWithin(prefix));
 }
 
 function isBoundWithin(narrow: Test, wide: Test): boolean {
@@ -169,23 +190,20 @@ function isBoundWithin(narrow: Test, wide: Test): boolean {
   return narrow.operator.startsWith('g') ? narrow.than > wide.than : narrow.than < wide.than;
 }
 
+/** Of an event that both match. */
 function decidesNoLess(
   type: PolicyConfiguration['policyType'],
-  { effect: strong }: RuleConfiguration,
-  { effect: weak }: RuleConfiguration,
+  { rule: { effect: strong }, keepsMs: strongMs }: ReadRule,
+  { rule: { effect: weak }, keepsMs: weakMs }: ReadRule,
 ): boolean {
-  const withholdsAll = (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field));
   switch (type) {
     case 'Classification':
       return (
-        withholdsAll &&
-        isAtLeast(strong.classification as Classification, weak.classification as Classification)
+        isAtLeast(strong.classification as Classification, weak.classification as Classification) &&
+        (weak.redactFields ?? []).every((field) => strong.redactFields?.includes(field))
       );
     case 'Retention':
-      return (
-        (strong.legalHold ?? false) >= (weak.legalHold ?? false) &&
-        lengthOf(strong.retentionPeriod) >= lengthOf(weak.retentionPeriod)
-      );
+      return (strong.legalHold ?? false) >= (weak.legalHold ?? false) && strongMs >= weakMs;
     case 'Access':
       return strong.access === 'Deny' && (weak.roles ?? []).every((role) => strong.roles?.includes(role));
     case 'Alert':
@@ -197,18 +215,14 @@ function lengthOf(period: Duration | undefined): number {
   return period === undefined ? 0 : expiryAfter(0, period);
 }
 
-/** Two Access rules about the same events and roles that say the opposite. */
-function contradiction(
+/** Of two Access rules that say the opposite: the roles that both are about. */
+function opposedRoles(
   type: PolicyConfiguration['policyType'],
-  each: ReadRule,
-  other: ReadRule,
-): string | undefined {
-  const { rule } = each;
-  if (type !== 'Access' || rule.effect.access === other.rule.effect.access) return undefined;
-  if (!isWider(each, other) || !isWider(other, each)) return undefined;
-  const both = (rule.effect.roles ?? []).filter((role) => other.rule.effect.roles?.includes(role));
-  if (both.length === 0) return undefined;
-  return `contradicts ${nameOf(other)} for ${both.join(', ')}: one allows what the other denies, and deny wins`;
+  { rule: { effect } }: ReadRule,
+  { rule: { effect: other } }: ReadRule,
+): string[] {
+  if (type !== 'Access' || effect.access === other.access) return [];
+  return (effect.roles ?? []).filter((role) => other.roles?.includes(role));
 }
 
 function nameOf({ at, rule }: ReadRule): string {
