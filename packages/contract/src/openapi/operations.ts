@@ -83,10 +83,13 @@ function parameter(
 
 type CallHeader = 'X-Tenant-Id' | 'X-Correlation-Id' | 'Idempotency-Key' | 'If-None-Match';
 
+/** Also where an operation reaches beyond the tenant that the call names. */
+const namesTenant = ({ tenant }: Operation) => tenant === 'Call' || tenant === 'Named';
+
 function headersOf(each: Operation): CallHeader[] {
   const isRevalidated = answersOf(each).some(([kind]) => kind === 'Unchanged');
   return [
-    ...(each.tenant === 'Call' ? (['X-Tenant-Id'] as const) : []),
+    ...(namesTenant(each) ? (['X-Tenant-Id'] as const) : []),
     'X-Correlation-Id',
     ...(each.idempotency === 'Key' ? (['Idempotency-Key'] as const) : []),
     ...(isRevalidated ? (['If-None-Match'] as const) : []),

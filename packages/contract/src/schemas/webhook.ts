@@ -79,7 +79,8 @@ export const RetryRule = strictObject(
   },
 );
 
-const headerValue = Type.String({ maxLength: LIMITS.customHeaderLengthMax });
+/** Often a credential, so no error repeats it. */
+const headerValue = Type.String({ maxLength: LIMITS.customHeaderLengthMax, format: 'password' });
 const headersAre = {
   description:
     'Added to every delivery. The values of those that hold a credential, such as `Authorization`, are answered as `[REDACTED]`, which keeps the value when it is sent back with a URL of the same origin.',

@@ -92,6 +92,7 @@ export async function createApp(
   const built = new AsyncDisposableStack();
   built.use(openTelemetry);
   const rates = await ratesOn(surroundings, health, built);
+  lifecycle.draining.addEventListener('abort', () => rates?.stopWaiting());
   const watching = { health, scrubber, watches, usage: built.use(createUsageMetrics(clock)), spans };
   const { operations: status, readings } = statusOn(store, surroundings, watching);
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });

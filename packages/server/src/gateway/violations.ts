@@ -9,6 +9,7 @@ import {
   type ErrorCode,
   type ErrorDetail,
   isUnderstood,
+  type JsonSchema,
   LIMITS,
 } from '@tallystick/contract';
 import type { OwnViolation, InputPlace, Received, UnknownParameters } from '../call.ts';
@@ -128,9 +129,15 @@ function fieldPath(steps: readonly (string | number)[]): string {
 }
 
 function valueOf({ schema, value }: Fault): { value?: unknown } {
-  const isSecret = schema.writeOnly === true || schema.format === 'password';
+  const isSecret =
+    schema.writeOnly === true || schema.format === 'password' || mayHavePassword(schema, value);
   const isPlain = value === null || ['string', 'number', 'boolean'].includes(typeof value);
   return isSecret || !isPlain ? {} : { value: cutValue(value) };
+}
+
+/** `https://user:password@…`, also where the rest is no URL. */
+function mayHavePassword({ format }: JsonSchema, value: unknown): boolean {
+  return format === 'uri' && typeof value === 'string' && value.includes('@');
 }
 
 /**

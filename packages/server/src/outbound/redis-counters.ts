@@ -1,6 +1,7 @@
 // Counts that several nodes share in Redis. Nobody waits for a Redis that is away: then each node counts for itself, and says so.
 
 import { createClient, type RedisClientType } from '@redis/client';
+import { AuditError } from '@tallystick/contract';
 import type { Count, Counter, CounterOf } from '../rates/counter.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -93,12 +94,14 @@ class SharedCounters implements RedisCounters {
 
   async #clear(prefix: string, here: Counter): Promise<void> {
     await here.clear();
-    if (!this.isShared()) return;
     try {
+      if (!this.isShared()) throw new Error('Redis is away');
       for await (const keys of this.#client.scanIterator({ MATCH: `${prefix}*`, COUNT: 1000 }))
         if (keys.length > 0) await this.#inTime(this.#client.unlink(keys));
     } catch (error) {
       this.#noteAway(error);
+      const message = 'Redis is away: the requests that it has counted cannot be forgotten now.';
+      throw new AuditError('SERVICE_UNAVAILABLE', message, { cause: error });
     }
   }
 

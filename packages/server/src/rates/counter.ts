@@ -14,7 +14,7 @@ export interface Counter {
    * cleared.
    */
   add(partition: string, windowMs: number | undefined): Count | Promise<Count>;
-  /** Forgets all of them. */
+  /** Forgets all of them; throws SERVICE_UNAVAILABLE where it cannot. */
   clear(): void | Promise<void>;
 }
 

@@ -112,6 +112,48 @@ test('those who wait are served when permits are given back', async () => {
   assert.equal((await waiting).isGranted, true);
 });
 
+test('who is refused because the queue is full is told when permits come back', async () => {
+  const { clock, limiter } = build({ queueLimit: 1, windowMs: 60_000 });
+  atOnce(limiter.take('a', 1));
+  await clock.advance(58_000);
+  const waiting = limiter.take('a', 1);
+  assert.equal(atOnce(limiter.take('a', 1)).resetsInMs, 2000);
+  await clock.advance(1500);
+  assert.equal(atOnce(limiter.take('a', 1)).resetsInMs, 500);
+  await clock.advance(502);
+  assert.equal((await waiting).isGranted, true);
+});
+
+test('a process that stops lets nobody wait', async () => {
+  const { clock, limiter } = build({ queueLimit: 5, autoReplenishment: false });
+  atOnce(limiter.take('a', 1));
+  const waiting = [limiter.take('a', 1), limiter.take('a', 1)];
+  limiter.stopWaiting();
+  for (const each of waiting) assert.equal((await each).isGranted, false);
+  assert.equal(atOnce(limiter.take('a', 1)).isGranted, false);
+  assert.equal(atOnce(limiter.take('b', 1)).isGranted, true, 'there are permits');
+  await clock.advance(60_000);
+  assert.equal(clock.pending(), 0);
+});
+
+test('where counts cannot be forgotten, the one who asked is told, and who waits here is served', async () => {
+  const clock = createFakeClock();
+  const here = new LocalCounter(clock);
+  const counter = {
+    add: (partition: string, windowMs: number | undefined) => here.add(partition, windowMs),
+    clear: () => {
+      here.clear();
+      return Promise.reject(new Error('away'));
+    },
+  };
+  const settings = { name: 'Global', windowMs: 1000, autoReplenishment: false, queueLimit: 1 };
+  const limiter = new Limiter(settings, counter, clock);
+  atOnce(limiter.take('a', 1));
+  const waiting = limiter.take('a', 1);
+  await assert.rejects(limiter.replenish(), /away/);
+  assert.equal((await waiting).isGranted, true);
+});
+
 test('windows that are over are forgotten as new ones begin', async () => {
   const { clock, counter, limiter } = build();
   for (let i = 0; i < 1000; i++) atOnce(limiter.take(`a${i}`, 1));

@@ -30,6 +30,12 @@ interface Waiting {
   readonly settle: (state: RateState) => void;
 }
 
+interface Queue {
+  readonly waiting: Waiting[];
+  /** When permits come back, as far as that is known. */
+  endsNs: number | undefined;
+}
+
 /** A request in the queue gets no answer, so it waits no longer than any other is worked on. */
 const WAIT_MS_MAX = 30_000;
 const NEVER_GONE = () => false;
@@ -38,7 +44,8 @@ export class Limiter {
   readonly #settings: LimiterSettings;
   readonly #counter: Counter;
   readonly #clock: Clock;
-  readonly #queues = new Map<string, Waiting[]>();
+  readonly #queues = new Map<string, Queue>();
+  #isStopping = false;
 
   constructor(settings: LimiterSettings, counter: Counter, clock: Clock) {
     this.#settings = settings;
@@ -54,7 +61,7 @@ export class Limiter {
   take(partition: string, limit: number, isGone: () => boolean = NEVER_GONE): RateState | Promise<RateState> {
     // Who comes now stands behind those who wait.
     const queue = this.#queues.get(partition);
-    if (queue !== undefined && queue.length > 0) return this.#enqueue(partition, limit, isGone, undefined);
+    if (queue !== undefined) return this.#enqueue(partition, queue, limit, isGone);
     const count = this.#count(partition);
     return count instanceof Promise
       ? count.then((counted) => this.#judge(partition, limit, isGone, counted))
@@ -63,8 +70,19 @@ export class Limiter {
 
   /** All permits are there again; those who wait have the first of them. */
   async replenish(): Promise<void> {
-    await this.#counter.clear();
-    await Promise.all([...this.#queues.keys()].map((partition) => this.#serveQueue(partition)));
+    try {
+      await this.#counter.clear();
+    } finally {
+      await Promise.all([...this.#queues].map(([partition, queue]) => this.#serve(partition, queue)));
+    }
+  }
+
+  /** Nobody waits any more, from now on: the process stops, and each request is to have an answer before. */
+  stopWaiting(): void {
+    this.#isStopping = true;
+    for (const queue of this.#queues.values())
+      for (const { limit, settle } of queue.waiting.splice(0)) settle(this.#refusal(limit, queue));
+    this.#queues.clear();
   }
 
   #count(partition: string): Count | Promise<Count> {
@@ -79,9 +97,11 @@ export class Limiter {
     count: Count,
   ): RateState | Promise<RateState> {
     const state = this.#stateOf(limit, count);
-    return state.isGranted || this.#settings.queueLimit === 0
-      ? state
-      : this.#enqueue(partition, limit, isGone, count.endsInMs);
+    if (state.isGranted || this.#settings.queueLimit === 0) return state;
+    // Another request may have begun to wait while this one was counted.
+    const queue = this.#queues.get(partition) ?? { waiting: [], endsNs: undefined };
+    if (count.endsInMs !== undefined) queue.endsNs = this.#clock.monotonicNs() + count.endsInMs * 1e6;
+    return this.#enqueue(partition, queue, limit, isGone);
   }
 
   #stateOf(limit: number, { used, endsInMs }: Count): RateState {
@@ -95,59 +115,61 @@ export class Limiter {
     };
   }
 
-  /** Undefined: the queue is being served already. */
   #enqueue(
     partition: string,
+    queue: Queue,
     limit: number,
     isGone: () => boolean,
-    endsInMs: number | undefined,
   ): RateState | Promise<RateState> {
-    const queue = this.#queues.get(partition) ?? [];
-    if (queue.length >= this.#settings.queueLimit) return this.#refusal(limit);
-    const isFirst = queue.length === 0;
-    this.#queues.set(partition, queue);
+    const { waiting } = queue;
+    if (this.#isStopping || waiting.length >= this.#settings.queueLimit) return this.#refusal(limit, queue);
     return new Promise((settle) => {
-      queue.push({ limit, isGone, untilNs: this.#clock.monotonicNs() + WAIT_MS_MAX * 1e6, settle });
-      if (isFirst) this.#wakeLater(partition, endsInMs);
+      waiting.push({ limit, isGone, untilNs: this.#clock.monotonicNs() + WAIT_MS_MAX * 1e6, settle });
+      if (waiting.length > 1) return;
+      this.#queues.set(partition, queue);
+      this.#serveLater(partition, queue);
     });
   }
 
-  #wakeLater(partition: string, endsInMs: number | undefined): void {
-    const delayMs = Math.min(Math.ceil(endsInMs ?? WAIT_MS_MAX) + 1, WAIT_MS_MAX);
+  #serveLater(partition: string, queue: Queue): void {
+    const delayMs = Math.min(Math.ceil(this.#leftMs(queue) ?? WAIT_MS_MAX) + 1, WAIT_MS_MAX);
     this.#clock.after(delayMs, () => {
       // A counter never rejects: what it shares may be away, and then it counts here.
-      void this.#serveQueue(partition);
+      void this.#serve(partition, queue);
     });
   }
 
-  async #serveQueue(partition: string): Promise<void> {
-    const queue = this.#queues.get(partition) ?? [];
-    let endsInMs: number | undefined;
-    while (queue.length > 0) {
-      const first = queue[0]!;
+  async #serve(partition: string, queue: Queue): Promise<void> {
+    const { waiting } = queue;
+    while (waiting.length > 0) {
+      const first = waiting[0]!;
       const isLate = this.#clock.monotonicNs() >= first.untilNs;
       if (first.isGone() || isLate) {
-        queue.shift();
-        first.settle(this.#refusal(first.limit));
+        waiting.shift();
+        first.settle(this.#refusal(first.limit, queue));
         continue;
       }
       const counted = this.#count(partition);
       const count = counted instanceof Promise ? await counted : counted;
       const state = this.#stateOf(first.limit, count);
-      if (!state.isGranted) {
-        endsInMs = count.endsInMs;
-        break;
-      }
+      queue.endsNs =
+        count.endsInMs === undefined ? undefined : this.#clock.monotonicNs() + count.endsInMs * 1e6;
+      if (!state.isGranted) break;
       // Another round may have served it while this one waited for the count.
-      if (queue[0] === first) queue.shift();
+      if (waiting[0] === first) waiting.shift();
       first.settle(state);
     }
-    if (queue.length > 0) this.#wakeLater(partition, endsInMs);
-    else this.#queues.delete(partition);
+    if (waiting.length > 0) this.#serveLater(partition, queue);
+    else if (this.#queues.get(partition) === queue) this.#queues.delete(partition);
   }
 
-  #refusal(limit: number): RateState {
+  #refusal(limit: number, queue: Queue): RateState {
     const { name, windowMs } = this.#settings;
-    return { limiter: name, limit, remaining: 0, isGranted: false, windowMs, resetsInMs: windowMs };
+    const resetsInMs = this.#leftMs(queue) ?? windowMs;
+    return { limiter: name, limit, remaining: 0, isGranted: false, windowMs, resetsInMs };
+  }
+
+  #leftMs({ endsNs }: Queue): number | undefined {
+    return endsNs === undefined ? undefined : Math.max(0, endsNs - this.#clock.monotonicNs()) / 1e6;
   }
 }

@@ -42,6 +42,8 @@ export interface RateLimits {
   ): void | Promise<void>;
   /** Gives back all permits; the names of the limiters. */
   replenish(): Promise<readonly string[]>;
+  /** Who waits for a permit is refused, and so is who would. */
+  stopWaiting(): void;
 }
 
 const TENANT_WINDOW_MS = 60_000;
@@ -79,6 +81,9 @@ export function createRateLimits(
       const limiters = [...all.map(({ limiter }) => limiter), tenants];
       await Promise.all(limiters.map((limiter) => limiter.replenish()));
       return limiters.map(({ name }) => name);
+    },
+    stopWaiting() {
+      for (const { limiter } of Object.values(policies)) limiter.stopWaiting();
     },
   };
 }

@@ -98,6 +98,20 @@ test('a queue lets requests wait for the next window', async () => {
   assert.ok(performance.now() - startedAt >= 750, 'two windows later');
 });
 
+test('a request that waits when the service stops is answered', async () => {
+  await using app = await start({
+    RateLimiting__GlobalLimiter__PermitLimit: '1',
+    RateLimiting__GlobalLimiter__QueueLimit: '1',
+    RateLimiting__GlobalLimiter__Window: '01:00:00',
+  });
+  await list(app);
+  const both = [list(app), list(app)];
+  // The queue has room for one: who is refused stands behind the other.
+  assert.equal((await Promise.race(both)).status, 429);
+  await app[Symbol.asyncDispose]();
+  for (const answer of await Promise.all(both)) assert.equal(answer.status, 429);
+});
+
 test('an operator gives permits back; that is never refused', async () => {
   await using app = await startTestApp({
     ...LIMITED,

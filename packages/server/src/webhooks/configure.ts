@@ -30,7 +30,10 @@ export async function urlFaults(
   { judgeUrl }: Pick<ConfigureParts, 'judgeUrl'>,
 ): Promise<ErrorDetail[]> {
   const reason = await judgeUrl(url);
-  return reason === undefined ? [] : [{ field: 'url', issue: `is not allowed: ${reason}`, value: url }];
+  if (reason === undefined) return [];
+  // What has a password in it is not repeated.
+  const shown = url.includes('@') ? {} : { value: url };
+  return [{ field: 'url', issue: `is not allowed: ${reason}`, ...shown }];
 }
 
 /** A new subscription, with the secret that is shown this once. */

@@ -147,6 +147,32 @@ for (const [more, field] of REFUSED)
     assert.equal((told.body as unknown as ErrorBody).error.details[0]?.field, field);
   });
 
+test('no error repeats what may be a credential', async () => {
+  const ask = askerOf('credentials');
+  const { subscriptionId } = await subscribed(ask, SUBSCRIPTION);
+  const word = 's3cret-word';
+  const wrong: object[] = [
+    { headers: { Authorization: `Bearer ${word}${'x'.repeat(LIMITS.customHeaderLengthMax)}` } },
+    { headers: { Authorization: [word] } },
+    { headers: { 'X-Api-Key': `${word}\n` } },
+    { headers: { Host: word } },
+    ...['https://u:W@1.1.1.1/', 'https://u:W@10.0.0.1/', 'https://u:W@h:99999/', 'ftp://u:W@x/', 'u:W@x'].map(
+      (url) => ({ url: url.replace('W', word) }),
+    ),
+    { secret: `${word} \u0001` },
+  ];
+  for (const more of wrong)
+    for (const [method, path, body] of [
+      ['POST', '', { ...SUBSCRIPTION, ...more }],
+      ['PUT', `/${subscriptionId}`, { ...SUBSCRIPTION, ...more }],
+      ['PATCH', `/${subscriptionId}`, more],
+    ] as const) {
+      const { code, text } = await ask(method, path, body);
+      assert.match(code, /^422 /, `${method} ${JSON.stringify(more)}`);
+      assert.ok(!text.includes(word), text);
+    }
+});
+
 test('what is no subscription at all is refused, and null in an optional member is absent', async () => {
   const ask = askerOf('odd');
   for (const [body, code] of [

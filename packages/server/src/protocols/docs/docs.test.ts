@@ -125,6 +125,15 @@ test('HEAD has the headers of GET and no body; other methods and paths are not t
   }
 });
 
+test('every answer says which versions there are, also that nothing is there', async () => {
+  for (const path of ['/openapi/v1.json', '/docs', '/docs/show.js', '/docs/nothing', '/openapi/v9.json']) {
+    const answer = await fetch(app.url + path);
+    await answer.body?.cancel();
+    assert.equal(answer.headers.get('api-supported-versions'), '1.0, 2.0', path);
+    assert.notEqual(answer.headers.get('x-correlation-id'), null, path);
+  }
+});
+
 test('no credential is needed, and one that is wrong is not looked at', async () => {
   const answer = await fetch(`${app.url}/openapi/v1.json`, { headers: { 'X-API-Key': 'tsk_wrong' } });
   assert.equal(answer.status, 200);

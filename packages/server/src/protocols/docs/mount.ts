@@ -7,6 +7,7 @@ import { entityTagOf, namesTag } from '../http/conditional.ts';
 import type { Exchange, Mount, Reply } from '../http/mount.ts';
 import { header } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
+import { SUPPORTED_VERSIONS } from '../http/version-headers.ts';
 import { packed, type StaticFile } from './static-file.ts';
 import { SHOW_SCRIPT, showingPage } from './page.ts';
 import { readSwaggerUi } from './swagger-ui.ts';
@@ -42,7 +43,7 @@ const PAGE_POLICY = [
 type Files = ReadonlyMap<string, () => Promise<StaticFile>>;
 
 export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptions): Mount[] {
-  const standing = securityHeaders(isTls);
+  const standing = { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS };
   const described = VERSIONS.map((version): [string, () => Promise<StaticFile>] => [
     `/openapi/${version}.json`,
     once(() => packed(JSON_TYPE, JSON.stringify(openApiOf(version, { operations, build })))),

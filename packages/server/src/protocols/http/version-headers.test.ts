@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { VersionStates } from '../../gateway/versions.ts';
-import { versionHeaders } from './version-headers.ts';
+import { SUPPORTED_VERSIONS, versionHeaders } from './version-headers.ts';
 
 const states = (state: VersionStates['v1']['state']): VersionStates => ({
   v1: { state, deprecationDate: '2027-01-01', sunsetDate: '2027-06-30' },
@@ -20,4 +20,8 @@ test('a deprecated version says so, with its dates as they were set', () => {
   const bare = { ...states('Active'), v2: { ...states('Active').v2, state: 'Sunset' as const } };
   assert.deepEqual(versionHeaders('v2', bare), { 'X-API-Deprecated': 'true' });
   assert.deepEqual(versionHeaders(undefined, states('Deprecated')), {});
+});
+
+test('the supported versions are listed as callers write them', () => {
+  assert.equal(SUPPORTED_VERSIONS, '1.0, 2.0');
 });

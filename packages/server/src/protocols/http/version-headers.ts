@@ -1,8 +1,11 @@
-// The headers by which answers of a deprecated version warn.
+// The headers by which answers say which versions there are, and by which those of a deprecated version warn.
 
-import type { Version } from '@tallystick/contract';
+import { type Version, VERSIONS } from '@tallystick/contract';
 import type { VersionStates } from '../../gateway/versions.ts';
 import type { AnswerHeaders } from './mount.ts';
+
+/** The value of `api-supported-versions`, which every answer over HTTP has. */
+export const SUPPORTED_VERSIONS = VERSIONS.map((version) => `${version.slice(1)}.0`).join(', ');
 
 const NO_WARNINGS: AnswerHeaders = {};
 

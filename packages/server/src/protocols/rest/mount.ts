@@ -8,14 +8,14 @@ import type { AnswerHeaders, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
-import { versionHeaders } from '../http/version-headers.ts';
+import { SUPPORTED_VERSIONS, versionHeaders } from '../http/version-headers.ts';
 import { replyTo, replyToError } from './answer.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
 import { parseQueryString } from './query.ts';
 import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
-import { readVersion, SUPPORTED_VERSIONS, VERSION_READERS } from './versions.ts';
+import { readVersion, VERSION_READERS } from './versions.ts';
 
 /** A link that the service has signed has it. */
 const LINK_PARAMETER = 'signature';

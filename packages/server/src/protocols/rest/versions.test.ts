@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, type Version } from '@tallystick/contract';
-import { readVersion, SUPPORTED_VERSIONS } from './versions.ts';
+import { readVersion } from './versions.ts';
 
 type Readers = { query?: string[]; header?: string; accept?: string };
 
@@ -97,8 +97,4 @@ test('readers that disagree, or contradict the path, are refused', () => {
       JSON.stringify([path, readers]),
     );
   }
-});
-
-test('the supported versions are listed as callers write them', () => {
-  assert.equal(SUPPORTED_VERSIONS, '1.0, 2.0');
 });

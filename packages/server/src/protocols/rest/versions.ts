@@ -4,6 +4,7 @@
 
 import { AuditError, type Version, VERSIONS } from '@tallystick/contract';
 import { header, type HeaderValues } from '../http/request-headers.ts';
+import { SUPPORTED_VERSIONS } from '../http/version-headers.ts';
 
 const DEFAULT_VERSION: Version = 'v1';
 const NAMES: ReadonlyMap<string, Version> = new Map(
@@ -12,9 +13,6 @@ const NAMES: ReadonlyMap<string, Version> = new Map(
     [`${version.slice(1)}.0`, version],
   ]),
 );
-
-/** The value of `api-supported-versions`. */
-export const SUPPORTED_VERSIONS = VERSIONS.map((version) => `${version.slice(1)}.0`).join(', ');
 
 /** The headers that may name the version, as `Vary` lists them. */
 export const VERSION_READERS = 'Accept, X-Version';
