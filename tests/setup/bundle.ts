@@ -8,7 +8,11 @@ import { build, type Plugin } from 'esbuild';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'node_modules/.cache/bundles');
-const PROGRAMS = ['packages/cli/src/main.ts', 'tests/faults/processes/*.ts'];
+const PROGRAMS = [
+  'packages/cli/src/main.ts',
+  'packages/cli/src/testing/command-process.ts',
+  'tests/faults/processes/*.ts',
+];
 const THREADS = ['packages/*/src/**/*-thread.ts'];
 const OURS = '@tallystick/';
 

@@ -1,22 +1,5 @@
-// The command: reads the command line, runs one command, sets the exit code. Exit codes: 0 done; 1 failed; 2 the command
-// line or the settings are wrong.
+// The command.
 
-import { CommanderError } from 'commander';
-import { EXIT } from './cannot-run.ts';
-import { complain } from './output/complain.ts';
-import { makeProgram } from './program.ts';
-import { settingHint } from './setting-hint.ts';
-import { WrongUsage } from './usage.ts';
+import { runCommand } from './run-command.ts';
 
-try {
-  await makeProgram().parseAsync();
-} catch (error) {
-  if (error instanceof WrongUsage) {
-    complain(`${error.message}${await settingHint(error)} (${error.calledBy} --help says more)`);
-    process.exitCode = EXIT.wrongUsage;
-  } else {
-    // Help and the version end here, too.
-    if (!(error instanceof CommanderError)) throw error;
-    process.exitCode = error.exitCode === 0 ? 0 : EXIT.wrongUsage;
-  }
-}
+await runCommand(process.argv.slice(2));

@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mayShareProcess, runInSharedProcess } from './command-runner.ts';
 
 export const LAUNCHER = join(import.meta.dirname, '../../bin/tallystick.js');
 
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly node?: string;
   readonly flags?: readonly string[];
   readonly launcher?: string;
+  /** Where it runs, in place of a folder of its own. */
+  readonly folder?: string;
   /** Files to put into the folder before the start, by name. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -43,8 +46,8 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
 
 /** Starts the command in an empty folder. Whatever is still running is killed on disposal. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  const folder = mkdtempSync(join(tmpdir(), 'tallystick-cli-'));
-  for (const [name, text] of Object.entries(options.files ?? {})) writeFileSync(join(folder, name), text);
+  const place = folderOf(options);
+  const { folder } = place;
   const { node = process.execPath, flags = ['--conditions=source'], launcher = LAUNCHER } = options;
   const env = {
     ...(node === process.execPath ? bareEnvironment() : { PATH: process.env['PATH'] }),
@@ -80,14 +83,33 @@ export function start(args: readonly string[], options: RunOptions = {}): Runnin
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       await ended;
-      rmSync(folder, { recursive: true, force: true });
+      place[Symbol.dispose]();
     },
   };
 }
 
+/** In an empty folder, too. Only the first of a kind is a process of its own, if nothing is said of how to start it. */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const { env = {}, node, flags, launcher } = options;
+  const isPlain = node === undefined && flags === undefined && launcher === undefined;
+  if (isPlain && mayShareProcess(args, env)) {
+    using place = folderOf(options);
+    const line = { args, folder: place.folder, env: { ...bareEnvironment(), ...env } };
+    return { ...(await runInSharedProcess(line)), signal: null };
+  }
   await using command = start(args, options);
   return await command.ended;
+}
+
+function folderOf({ folder, files = {} }: RunOptions): Disposable & { readonly folder: string } {
+  const place = folder ?? mkdtempSync(join(tmpdir(), 'tallystick-cli-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(place, name), text);
+  return {
+    folder: place,
+    [Symbol.dispose]() {
+      if (folder === undefined) rmSync(place, { recursive: true, force: true });
+    },
+  };
 }
 
 /** Starts the service on a free port and waits until it is ready. */

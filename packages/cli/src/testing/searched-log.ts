@@ -2,7 +2,7 @@
 // command against it; for tests.
 
 import type { AuditEvent, EventDraft, List } from '@tallystick/contract';
-import { type Ended, type Running, start } from './command.ts';
+import { type Ended, type Running, run, start } from './command.ts';
 import type { Place } from './place.ts';
 import { ADMIN_KEY, startLog } from './running-log.ts';
 
@@ -45,10 +45,8 @@ export async function startSearched(place: Place, port = '0'): Promise<SearchedS
 function searchedTenant(url: string, tenant: string): SearchedTenant {
   const ask = askerOf(url, tenant);
   const list = async <Item>(path: string) => ((await (await ask(path)).json()) as List<Item>).data;
-  const begin = (args: readonly string[]) =>
-    start(['search', '--tenant', tenant, ...args], {
-      env: { TALLYSTICK_URL: url, TALLYSTICK_API_KEY: ADMIN_KEY },
-    });
+  const command = ['search', '--tenant', tenant];
+  const env = { TALLYSTICK_URL: url, TALLYSTICK_API_KEY: ADMIN_KEY };
   return {
     async add(drafts) {
       const events = drafts.map((draft) => ({ ...DRAFT, ...draft }));
@@ -62,11 +60,8 @@ function searchedTenant(url: string, tenant: string): SearchedTenant {
       await (await ask(`event-streams/${open!.streamId}/seal`, {})).text();
     },
     list: (query) => list<AuditEvent>(`audit-events?${query}`),
-    async search(...args) {
-      await using command = begin(args);
-      return await command.ended;
-    },
-    follow: (...args) => begin(['--follow', ...args]),
+    search: (...args) => run([...command, ...args], { env }),
+    follow: (...args) => start([...command, '--follow', ...args], { env }),
   };
 }
 
