@@ -64,7 +64,7 @@ export function exportsOn(
   { storage, access, newestWitnessed, signing, checkpointer, membership, onEnd, wakeExports }: ExportsParts,
   { config, clock, random, nextId, telemetry, publicUrl, hasThreads, waysOut }: Surroundings,
 ): ExportsOn {
-  const { log, index, tree: trees, records } = storage;
+  const { log, index, removal, tree: trees, records } = storage;
   const shaping = shapingOn(storage, hasThreads);
   const { exports, schedules, tenants, policies, holds, change } = access;
   const { directory = join(config.storage.dataDirectory, 'exports') } = config.exports;
@@ -78,7 +78,7 @@ export function exportsOn(
   const destinations = createDestinations(targets, boxes);
   const uuid = () => random.uuid();
   const common = { files, clock, telemetry };
-  const reading = { shaping, log, index, tenants, policies, holds };
+  const reading = { shaping, log, index, removal, tenants, policies, holds };
   const publishing = publishedOf({ trees, newestWitnessed });
   let page: Promise<string> | undefined;
   const work = exportWork({

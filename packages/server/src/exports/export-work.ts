@@ -8,10 +8,11 @@ import type { Job, JobOutcome } from '../work/jobs.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import { putExport } from './export-changes.ts';
 import { jobsOfDeliveries } from './export-delivery.ts';
+import { ExportFailure } from './export-failure.ts';
 import type { ExportKeys } from './export-keys.ts';
 import { type ExportRecord, type Failure, retried } from './export.ts';
 import type { Exports } from './exports.ts';
-import { ExportFailure, type MadeFile, makeExport, type MakingParts } from './making.ts';
+import { type MadeFile, makeExport, type MakingParts } from './making.ts';
 
 export interface ExportWorkParts extends MakingParts {
   readonly clock: MakingParts['clock'];
@@ -107,6 +108,11 @@ async function make(
 ): Promise<MadeFile> {
   const { tenantId, exportId, version } = record;
   let lookedNs = parts.clock.monotonicNs();
+  const requireWanted = async () => {
+    if (parts.clock.monotonicNs() - lookedNs < LOOK_EVERY_NS) return;
+    lookedNs = parts.clock.monotonicNs();
+    if ((await parts.exports.find(tenantId, exportId))?.version !== version) throw new Unwanted();
+  };
   return makeExport(
     record,
     {
@@ -114,10 +120,9 @@ async function make(
       signal,
       async onProgress(seen) {
         progress(JSON.stringify(seen));
-        if (parts.clock.monotonicNs() - lookedNs < LOOK_EVERY_NS) return;
-        lookedNs = parts.clock.monotonicNs();
-        if ((await parts.exports.find(tenantId, exportId))?.version !== version) throw new Unwanted();
+        await requireWanted();
       },
+      requireWanted,
     },
     parts,
   );

@@ -1,11 +1,11 @@
 // Makes the file of an export: what its reader sees of the tenant's log, as it was when the export was asked for. One piece is made
 // while the one before it is written.
 
-import { CLASSIFICATIONS, type ExportCriteria, type ExportFailureReason, LIMITS } from '@tallystick/contract';
+import { CLASSIFICATIONS, type ExportCriteria } from '@tallystick/contract';
 import type { Tenants } from '../access/tenants.ts';
 import type { Call } from '../call.ts';
 import { reportAltered } from '../events/altered.ts';
-import type { EventIndex, OrderStep, Question, SortKey } from '../events/event-index.ts';
+import type { EventIndex, OrderStep } from '../events/event-index.ts';
 import { readQuery, readTimeRange } from '../events/question.ts';
 import type { Published } from '../events/show.ts';
 import { keepersOf } from '../holds/hold-judge.ts';
@@ -14,14 +14,16 @@ import type { Policies } from '../policies/policies.ts';
 import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import { wait } from '../runtime/clock.ts';
-import { Deadline } from '../runtime/deadline.ts';
 import type { LogReader } from '../streams/log.ts';
+import type { RemovalStore } from '../streams/removal/removal.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { ProvenUnder } from './evidence-lines.ts';
 import { EVIDENCE_ENTRY, ExportFile, type FileParts, type FinishedFile } from './export-file.ts';
+import { ExportFailure, removedSince } from './export-failure.ts';
 import { ALTERED_FILE, type Checkpoint, type NextPlace } from './export-files.ts';
 import { type ExportRecord, readerOf } from './export.ts';
 import { type Done, type MakingProgress, Pace } from './making-progress.ts';
+import { type Asked, type NextPiece, piecesFound, piecesOfLog } from './pieces.ts';
 import { MANIFEST_NAME } from '@tallystick/evidence';
 import {
   addManifest,
@@ -32,13 +34,14 @@ import {
   newestUnder,
   type ProofParts,
 } from './proofs.ts';
-import { type Before, behind, type Piece, type Shaping, type ShapingPlan } from './shaping.ts';
+import type { Piece, Shaping, ShapingPlan } from './shaping.ts';
 
 export interface MakingParts extends FileParts, ProofParts {
   readonly clock: FileParts['clock'] & Parameters<typeof wait>[0] & ConstructorParameters<typeof Pace>[0];
   readonly shaping: Shaping;
   readonly log: LogReader;
   readonly index: EventIndex;
+  readonly removal: Pick<RemovalStore, 'deletions'>;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly policies: Pick<Policies, 'version'>;
   readonly holds: Pick<Holds, 'find'>;
@@ -52,6 +55,8 @@ export interface Making {
   readonly signal: AbortSignal;
   /** Called after each piece. Throws where the export is not wanted any more. */
   readonly onProgress: (progress: MakingProgress) => Promise<void>;
+  /** Throws likewise; called while there is something to wait for. */
+  readonly requireWanted: () => Promise<void>;
 }
 
 export interface MadeFile extends FinishedFile {
@@ -63,22 +68,9 @@ export interface MadeFile extends FinishedFile {
   readonly manifest: string | undefined;
 }
 
-/** It cannot be made, or not now. */
-export class ExportFailure extends Error {
-  readonly reason: ExportFailureReason;
-  readonly isRetriable: boolean;
-
-  constructor(reason: ExportFailureReason, details: string, isRetriable: boolean) {
-    super(details);
-    this.reason = reason;
-    this.isRetriable = isRetriable;
-  }
-}
-
 const GONE: readonly unknown[] = ['ENOENT', ALTERED_FILE];
 const COVERED_MS_MAX = 60_000;
 const COVERED_EVERY_MS = 50;
-const FOUND_AT_ONCE = 500;
 const NO_EVENT = '0'.repeat(26);
 
 export async function makeExport(
@@ -87,7 +79,7 @@ export async function makeExport(
   parts: MakingParts,
 ): Promise<MadeFile> {
   const { exportId, jobId, format, contentColumns, compression, includeProofs } = record;
-  const plan = await planOf(record, making.signal, parts);
+  const plan = await planOf(record, making, parts);
   const runId = parts.nextId();
   const facts = {
     exportId,
@@ -127,7 +119,7 @@ async function addPieces(
   { record, making, parts, file, pace }: Adding,
 ): Promise<void> {
   const found = isWholeLog(record.criteria) ? undefined : await questionOf(record, plan, parts);
-  const pieces = found === undefined ? piecesOfLog(plan, parts) : piecesFound(plan, found, parts);
+  const pieces = found === undefined ? piecesOfLog(plan, parts) : piecesFound(plan, found, making, parts);
   const start = next ?? startOf(plan, found);
   for await (const { piece, next: then, progress } of pieces(start, file.before)) {
     making.signal.throwIfAborted();
@@ -210,7 +202,7 @@ function isWholeLog({ query, filters = {}, sort = [] }: ExportCriteria): boolean
   return query === undefined && sort.length === 0 && Object.keys(others).length === 0;
 }
 
-async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingParts): Promise<ShapingPlan> {
+async function planOf(record: ExportRecord, making: Making, parts: MakingParts): Promise<ShapingPlan> {
   const { tenantId: tenant, snapshot, criteria, format, contentColumns, compression } = record;
   const notice = await parts.log.forTenant(tenant).event(snapshot.noticeId, CLASSIFICATIONS);
   if (notice === undefined) throw new Error(`there is no notice ${snapshot.noticeId} of ${tenant}`);
@@ -224,7 +216,7 @@ async function planOf(record: ExportRecord, signal: AbortSignal, parts: MakingPa
     evidence: undefined,
     sight: sightOf(call).index,
     keepers: keepersOf(tenantRecord.holds, tenantRecord.policies),
-    logStarts: await logsCovered(tenant, endIndex, signal, parts),
+    logStarts: await logsCovered(tenant, endIndex, making, parts),
     fromIndex: record.schedule?.fromIndex ?? 0,
     endIndex,
     kinds: readKinds(readQuery(criteria.query), criteria.filters?.kinds).kinds ?? ['Event'],
@@ -259,7 +251,7 @@ function allOf<T>(records: readonly (T | undefined)[]): readonly T[] {
 async function logsCovered(
   tenant: string,
   endIndex: number,
-  signal: AbortSignal,
+  { signal, requireWanted }: Making,
   { publishedOf, clock }: MakingParts,
 ): Promise<number[]> {
   // The notice itself is there, so that there is a log.
@@ -273,86 +265,9 @@ async function logsCovered(
     if (waitedMs >= COVERED_MS_MAX) throw new Error('no checkpoint covers what is to be exported');
     await wait(clock, COVERED_EVERY_MS, signal);
     signal.throwIfAborted();
+    await requireWanted();
   }
 }
-
-interface NextPiece {
-  readonly piece: Piece;
-  readonly next: NextPlace;
-  readonly progress: Pick<Done, 'totalEvents' | 'share' | 'isBound'>;
-}
-
-type Pieces = (start: NextPlace | undefined, before: Before) => AsyncGenerator<NextPiece, void, undefined>;
-
-function piecesOfLog(plan: ShapingPlan, { shaping }: MakingParts): Pieces {
-  const { fromIndex, endIndex } = plan;
-  return async function* (start, before) {
-    let known = before;
-    const from = start !== undefined && 'index' in start ? start.index : fromIndex;
-    const shape = (index: number) => inAdvance(shaping.shape(plan, { of: 'Log', from: index }, known));
-    let asked = from < endIndex ? shape(from) : undefined;
-    while (asked !== undefined) {
-      const piece: Piece = await asked;
-      known = behind(known, piece);
-      asked = piece.next < endIndex ? shape(piece.next) : undefined;
-      const progress = {
-        totalEvents: undefined,
-        share: (piece.next - fromIndex) / (endIndex - fromIndex),
-        isBound: false,
-      };
-      yield { piece, next: { index: piece.next }, progress };
-    }
-  };
-}
-
-/** Nobody may wait for it any more when it fails. */
-function inAdvance<T>(asked: Promise<T>): Promise<T> {
-  asked.catch(() => {});
-  return asked;
-}
-
-function piecesFound(plan: ShapingPlan, question: Asked, { shaping, index }: MakingParts): Pieces {
-  const find = (beyond: SortKey | undefined) =>
-    inAdvance(
-      index.forTenant(plan.tenant).find({ ...question, beyond, rowsMax: FOUND_AT_ONCE }, new Deadline()),
-    );
-  return async function* (start, before) {
-    let known = before;
-    let asked = find(start !== undefined && 'beyond' in start ? start.beyond : undefined);
-    for (;;) {
-      const found = await asked;
-      const last = found.events.at(-1)?.place;
-      if (last === undefined) return;
-      asked = find(last);
-      const events = found.events.map(({ stored }) => stored).filter((each) => each.index < plan.endIndex);
-      const piece = await shaping.shape(plan, { of: 'Found', events }, known);
-      known = behind(known, piece);
-      yield {
-        piece,
-        next: { beyond: last },
-        progress: progressFound(plan, question, found.total, known, last),
-      };
-    }
-  };
-}
-
-/** Past a limit nobody counts what is found; in the order of the log its place tells how far it has come. */
-function progressFound(
-  { fromIndex, endIndex }: ShapingPlan,
-  { order }: Asked,
-  total: number,
-  { events }: Before,
-  last: SortKey,
-): NextPiece['progress'] {
-  // What came meanwhile is counted, too, and does not belong to it.
-  if (fromIndex === 0 && total <= LIMITS.listExactTotalMax)
-    return { totalEvents: total, share: events / Math.max(1, total), isBound: false };
-  const isInOrderOfLog = order.length === 0;
-  const share = (isInOrderOfLog ? last.index + 1 - fromIndex : events) / (endIndex - fromIndex);
-  return { totalEvents: undefined, share: Math.min(1, share), isBound: !isInOrderOfLog };
-}
-
-type Asked = Omit<Question, 'beyond' | 'rowsMax'>;
 
 async function questionOf(
   record: ExportRecord,
@@ -384,10 +299,5 @@ function requireThere({ altered, purged }: Piece, record: ExportRecord, { teleme
   const { tenantId: tenant, exportId } = record;
   if (first !== undefined)
     reportAltered({ tenant, correlation: { requestId: exportId } }, [first, ...others], telemetry);
-  if (purged === undefined) return;
-  throw new ExportFailure(
-    'RetentionPurged',
-    `The content of event ${purged + 1} was removed since the export was asked for. A retry exports what is there now.`,
-    true,
-  );
+  if (purged !== undefined) throw removedSince(purged);
 }
