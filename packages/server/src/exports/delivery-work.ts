@@ -8,6 +8,7 @@ import type { ChangeRecords } from '../records/change.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
+import { attemptsHere, Reach } from '../work/reach.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import { type Destinations, targetOf, violatesResidency } from './destinations.ts';
 import { type ExportAct, putExport } from './export-changes.ts';
@@ -59,8 +60,14 @@ const ATTEMPTS_MAX = 10;
 const LOOK_EVERY_NS = 500e6;
 /** While others change the same export. */
 const CHANGES_MAX = 20;
-const AT_ONCE = 4;
+/** In this process: one tenant that has as many as it may leaves room for others. */
+const AT_ONCE = 12;
 const PER_TENANT = 2;
+/** One attempt may take so long, and longer by the size of the file: one that drips makes room for others, and goes on later. */
+const ATTEMPT_MS_MAX = 900_000;
+const BYTES_PER_MS_MIN = 64;
+/** Of its file. */
+const STEP = 1 / 20;
 
 export function deliveryWork(parts: DeliveryWorkParts): KindOfWork {
   return {
@@ -69,7 +76,9 @@ export function deliveryWork(parts: DeliveryWorkParts): KindOfWork {
     perLane: 1,
     limits: () => ({ perTenant: PER_TENANT }),
     attemptsMax: ATTEMPTS_MAX,
+    attemptsOf: attemptsHere,
     handle: (job, holding) => handle(job, holding, parts),
+    outOfAttempts: (job) => giveUp(job, parts),
   };
 }
 
@@ -94,6 +103,25 @@ async function handle(job: Job, holding: Holding, parts: DeliveryWorkParts): Pro
   }
 }
 
+/** Its holders have ended, or could not even begin: nobody else would tell that it has failed. */
+async function giveUp(job: Job, parts: DeliveryWorkParts): Promise<JobOutcome> {
+  const message = 'it was begun several times and did not end; the diagnostics of the service say why';
+  const failed: EndedDelivery = {
+    status: 'Failed',
+    atMs: parts.clock.now(),
+    bytes: bytesIn(job.progress),
+    failureReason: `Internal: ${message}`,
+  };
+  try {
+    const { ended: before } = (await wantedOf(job, parts)).delivery;
+    if (before === undefined) await put(job, failed, 'DeliveryFailed', parts);
+    return outcomeOf(before ?? failed);
+  } catch (error) {
+    if (error instanceof Unwanted) return { status: 'Done' };
+    throw error;
+  }
+}
+
 /** How it has ended. Throws where it is to be tried again. */
 async function attempt(
   { record, delivery }: Wanted,
@@ -110,7 +138,7 @@ async function attempt(
     if (error instanceof Unwanted || holding.signal.aborted) throw error;
     const notSent = notSentBy(error);
     const { reason, isFinal } = notSent.fault;
-    if (!isFinal && job.attempts < ATTEMPTS_MAX) throw notSent;
+    if (!isFinal && attemptsHere(job) < ATTEMPTS_MAX) throw notSent;
     const { tenant, lane: exportId, jobId: deliveryId } = job;
     telemetry.warn('a delivery of an export has failed', {
       tenant,
@@ -138,16 +166,20 @@ async function send(
   const { fileSize, runId } = record.completed!;
   const place = { exportId: record.exportId, runId, key: await keys.open(record) };
   let lookedNs = clock.monotonicNs();
+  const reach = new Reach(job, Math.max(1, fileSize * STEP));
+  const late = new AbortController();
+  const timer = clock.after(ATTEMPT_MS_MAX + fileSize / BYTES_PER_MS_MIN, () => late.abort(tooSlow()));
+  using _ = { [Symbol.dispose]: () => timer.cancel() };
   const sent = await targetOf(targets, destination).send({
     destination,
     fileName: fileNameOf(record),
     mediaType: mediaTypeOf(record),
     byteLength: fileSize,
     read: (from, end) => files.read(place, from, end),
-    signal,
+    signal: AbortSignal.any([signal, late.signal]),
     async onProgress(bytes) {
       onArrived(bytes);
-      progress(progressOfDelivery(bytes));
+      progress(progressOfDelivery(bytes, reach));
       if (clock.monotonicNs() - lookedNs < LOOK_EVERY_NS) return;
       lookedNs = clock.monotonicNs();
       await wantedOf(job, parts);
@@ -212,6 +244,11 @@ function notSentBy(error: unknown): NotSent {
     return ended('FileUnavailable', 'the file of the export is not as it was written', error);
   const message = 'it failed; the diagnostics of the service say why';
   return new NotSent({ reason: 'Internal', message, isFinal: false, cause: error });
+}
+
+function tooSlow(): NotSent {
+  const message = 'the destination took too long for the size of the file';
+  return new NotSent({ reason: 'Timeout', message, isFinal: false });
 }
 
 function ended(reason: DeliveryFaultReason, message: string, cause?: unknown): NotSent {

@@ -9,6 +9,7 @@ import {
 } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { CausedJob, Job } from '../work/jobs.ts';
+import type { Reach } from '../work/reach.ts';
 import type { ExportRecord } from './export.ts';
 
 export interface DeliveryRecord {
@@ -84,8 +85,8 @@ export function showDelivery(
   return { ...head, status, destination, bytesTransferred: bytesIn(job?.progress) };
 }
 
-export function progressOfDelivery(bytesTransferred: number): string {
-  return JSON.stringify({ bytesTransferred });
+export function progressOfDelivery(bytesTransferred: number, reach: Reach): string {
+  return JSON.stringify({ bytesTransferred, ...reach.at(bytesTransferred) });
 }
 
 export function bytesIn(progress: string | undefined): number {

@@ -5,6 +5,7 @@ import { type ExportId, LIMITS } from '@tallystick/contract';
 import { ClosedBox } from '../keys/secret-box.ts';
 import type { ChangeRecords } from '../records/change.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
+import { attemptsHere, Reach } from '../work/reach.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
 import { putExport } from './export-changes.ts';
 import { jobsOfDeliveries } from './export-delivery.ts';
@@ -29,7 +30,11 @@ export const EXPORT_WORK = 'Export';
 /** It is not wanted any more. */
 class Unwanted extends Error {}
 
+/** In this process: one tenant that has as many as it may leaves room for others. */
+const AT_ONCE = 2 * LIMITS.exportsRunningMax;
 const ATTEMPTS_MAX = 5;
+/** Of the work, which is 1. */
+const STEP = 0.01;
 /** A full disk seldom has room a moment later. */
 const DISK_ATTEMPTS_MAX = 3;
 const LOOK_EVERY_NS = 500e6;
@@ -37,11 +42,13 @@ const LOOK_EVERY_NS = 500e6;
 export function exportWork(parts: ExportWorkParts): KindOfWork {
   return {
     kind: EXPORT_WORK,
-    atOnce: 2,
+    atOnce: AT_ONCE,
     perLane: 1,
     limits: () => ({ perTenant: LIMITS.exportsRunningMax }),
     attemptsMax: ATTEMPTS_MAX,
+    attemptsOf: attemptsHere,
     handle: (job, holding) => handle(job, holding, parts),
+    outOfAttempts: (job) => giveUp(job, parts),
   };
 }
 
@@ -54,7 +61,7 @@ async function handle(job: Job, holding: Holding, parts: ExportWorkParts): Promi
   if (record?.state !== 'Pending' || !isOfJob) return endedBefore(record, isOfJob, exportId, parts);
   const startedAtMs = job.startedAtMs ?? parts.clock.now();
   try {
-    const made = await make(record, holding, parts);
+    const made = await make(record, job, holding, parts);
     const completed = completedOf(made, startedAtMs, parts);
     await end({ ...record, state: 'Completed', completed, schedule: madeOf(record, made) }, parts);
     return { status: 'Done' };
@@ -71,6 +78,31 @@ async function handle(job: Job, holding: Holding, parts: ExportWorkParts): Promi
     await end({ ...record, state: 'Failed', failed: failure }, parts);
     return outcomeOf(failure);
   }
+}
+
+/** Its holders have ended, or could not even begin: nobody else would tell that it has failed. */
+async function giveUp(job: Job, parts: ExportWorkParts): Promise<JobOutcome> {
+  const exportId = job.lane;
+  const record = await parts.exports.find(job.tenant, exportId);
+  const isOfJob = record?.jobId === job.jobId;
+  if (record?.state !== 'Pending' || !isOfJob) return endedBefore(record, isOfJob, exportId, parts);
+  const atMs = parts.clock.now();
+  const failed: Failure = {
+    startedAtMs: job.startedAtMs ?? atMs,
+    atMs,
+    reason: 'Internal',
+    details: 'It was begun several times and did not end; the diagnostics of the service say why.',
+    isRetriable: true,
+  };
+  await cleanUp(exportId, parts);
+  try {
+    await end({ ...record, state: 'Failed', failed }, parts);
+  } catch (error) {
+    // It was deleted.
+    if (error instanceof Unwanted) return { status: 'Done' };
+    throw error;
+  }
+  return outcomeOf(failed);
 }
 
 /** A crash came between the end of the export and that of its job; or it was deleted, or retried by another job. */
@@ -103,10 +135,12 @@ async function revived(record: ExportRecord, parts: ExportWorkParts): Promise<Ex
 
 async function make(
   record: ExportRecord,
+  job: Job,
   { signal, progress }: Holding,
   parts: ExportWorkParts,
 ): Promise<MadeFile> {
   const { tenantId, exportId, version } = record;
+  const reach = new Reach(job, STEP);
   let lookedNs = parts.clock.monotonicNs();
   const requireWanted = async () => {
     if (parts.clock.monotonicNs() - lookedNs < LOOK_EVERY_NS) return;
@@ -119,7 +153,7 @@ async function make(
       key: await parts.keys.open(record),
       signal,
       async onProgress(seen) {
-        progress(JSON.stringify(seen));
+        progress(JSON.stringify({ ...seen, ...reach.at(seen.share) }));
         await requireWanted();
       },
       requireWanted,
@@ -172,7 +206,7 @@ const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
 /** Undefined: it is tried again. */
 function failureOf(
   error: unknown,
-  { attempts }: Job,
+  job: Job,
   startedAtMs: number,
   { clock }: ExportWorkParts,
 ): Failure | undefined {
@@ -188,7 +222,7 @@ function failureOf(
     return made('Internal', 'The key of its file does not open with the keyring.', false);
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const isOfDisk = error instanceof Error && 'syscall' in error;
-  if (attempts < (isOfDisk ? DISK_ATTEMPTS_MAX : ATTEMPTS_MAX)) return undefined;
+  if (attemptsHere(job) < (isOfDisk ? DISK_ATTEMPTS_MAX : ATTEMPTS_MAX)) return undefined;
   if (FULL.includes(code)) return made('StorageFull', 'The disk with the files of exports is full.', true);
   if (isOfDisk && typeof code === 'string')
     return made('StorageError', `The file could not be written: ${code}.`, true);

@@ -8,7 +8,12 @@ const BEGUN = { processedEvents: 100, totalEvents: 1000, writtenEvents: 100, sha
 test('a run tells its pace and its end once there is something to tell by', async () => {
   const clock = createFakeClock();
   const pace = new Pace(clock);
-  assert.deepEqual(pace.progress(BEGUN), { processedEvents: 100, totalEvents: 1000, percent: 10 });
+  assert.deepEqual(pace.progress(BEGUN), {
+    processedEvents: 100,
+    totalEvents: 1000,
+    percent: 10,
+    share: 0.1,
+  });
   await clock.advance(500);
   const soon: Done = { ...BEGUN, processedEvents: 150, writtenEvents: 150, share: 0.15 };
   assert.equal(pace.progress(soon).eventsPerSecond, undefined);
@@ -18,6 +23,7 @@ test('a run tells its pace and its end once there is something to tell by', asyn
     processedEvents: 300,
     totalEvents: 1000,
     percent: 30,
+    share: 0.3,
     eventsPerSecond: 100,
     estimatedAtMs: clock.now() + 7000,
   });

@@ -7,6 +7,7 @@ export interface MakingProgress {
   readonly processedEvents: number;
   readonly totalEvents: number | undefined;
   readonly percent: number;
+  readonly share: number;
   /** Undefined: too little is done to tell. */
   readonly eventsPerSecond?: number;
   readonly estimatedAtMs?: number;
@@ -41,7 +42,7 @@ export class Pace {
     this.#begin ??= { ns, writtenEvents, share };
     const seconds = (ns - this.#begin.ns) / 1e9;
     // Complete is what is in its place.
-    const known = { processedEvents, totalEvents, percent: Math.min(99, Math.floor(100 * share)) };
+    const known = { processedEvents, totalEvents, share, percent: Math.min(99, Math.floor(100 * share)) };
     if (ns - this.#begin.ns < TELLING_NS) return known;
     const eventsPerSecond = Math.round((writtenEvents - this.#begin.writtenEvents) / seconds);
     const gained = share - this.#begin.share;

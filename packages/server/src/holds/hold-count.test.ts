@@ -121,7 +121,7 @@ test('a count goes on from where it was: after a stop, and when the log has grow
   }
   const minutes = dues.map((dueInMs) => dueInMs! / 60_000);
   assert.deepEqual(minutes, [1, 1, 2, 4, 8, 16, 32, 60, 60], 'less and less often, while nothing comes');
-  const failed = work.outOfAttempts!(jobOf(hold, { body: second.body }));
+  const failed = await work.outOfAttempts!(jobOf(hold, { body: second.body }));
   assert.equal(countedBy(nextOf(failed)), 510, 'what fails again and again is tried again later');
 });
 

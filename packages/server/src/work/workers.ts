@@ -39,8 +39,13 @@ export interface KindOfWork {
   /** Throws where it has failed: see `attemptsMax`. */
   handle(job: Job, holding: Holding): Promise<JobOutcome>;
   readonly attemptsMax: number;
-  /** The outcome of a job that has failed `attemptsMax` times; undefined: it becomes a dead letter. */
-  outOfAttempts?(job: Job): JobOutcome;
+  /** Undefined: all that there were. */
+  attemptsOf?(job: Job): number;
+  /**
+   * The outcome of a job that has failed `attemptsMax` times, or whose holders have ended again and again; undefined: it becomes a
+   * dead letter. Where it rejects it is asked again later.
+   */
+  outOfAttempts?(job: Job): JobOutcome | Promise<JobOutcome>;
 }
 
 export interface WorkerParts {
@@ -253,26 +258,37 @@ class Worker implements AsyncDisposable {
     };
     let outcome: JobOutcome;
     try {
-      if (job.attempts > this.#kind.attemptsMax + KILLED_MAX)
+      if (this.#attemptsOf(job) > this.#kind.attemptsMax + KILLED_MAX)
         throw new Error(`its holders have ended ${KILLED_MAX} times without a result`);
       outcome = await this.#kind.handle(job, holding);
     } catch (error) {
-      outcome = this.#outcomeOf(error, job, stop.signal);
+      outcome = await this.#outcomeOf(error, job, stop.signal);
     }
     await this.#saver.save({ tenant, jobId, token, outcome });
     const againInMs = againIn(outcome);
     if (againInMs < PACE_MS) this.#wakeIn(againInMs);
   }
 
-  #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): JobOutcome {
+  #attemptsOf(job: Job): number {
+    return this.#kind.attemptsOf?.(job) ?? job.attempts;
+  }
+
+  /** Never rejects. */
+  async #outcomeOf(error: unknown, job: Job, { aborted }: AbortSignal): Promise<JobOutcome> {
     // Stopped, not failed: the next claim continues.
     if (aborted) return { status: 'PutOff' };
     const { telemetry } = this.#parts;
-    const { kind, attempts, tenant, jobId } = job;
+    const { kind, tenant, jobId } = job;
+    const attempts = this.#attemptsOf(job);
     const reason = error instanceof Error ? error.message : String(error);
     telemetry.warn('a job has failed', { kind, tenant, jobId, attempts, reason });
-    if (attempts >= this.#kind.attemptsMax)
-      return this.#kind.outOfAttempts?.(job) ?? { status: 'Dead', reason };
+    if (attempts >= this.#kind.attemptsMax) {
+      try {
+        return (await this.#kind.outOfAttempts?.(job)) ?? { status: 'Dead', reason };
+      } catch (failure) {
+        telemetry.error('the end of a job could not be told', failure, { kind, tenant, jobId });
+      }
+    }
     return { status: 'Failed', reason, againInMs: Math.min(RETRY_MS * 2 ** (attempts - 1), RETRY_MS_MAX) };
   }
 
