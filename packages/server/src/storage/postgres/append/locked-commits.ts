@@ -63,10 +63,12 @@ export class LockedCommits {
     const { database, turns, pipeline } = this.#parts;
     // Two at once would only lock each other out of the logs that they have in common.
     const name = (await database.isDistributed()) ? scope.tenants.join() : '';
-    return turns.take(name, async () => {
-      await pipeline.idle();
-      return this.#commit(scope, work);
-    });
+    return this.#untilMade(() =>
+      turns.take(name, async () => {
+        await pipeline.idle();
+        return this.#attempt(scope, work);
+      }),
+    );
   }
 
   /**
@@ -77,7 +79,7 @@ export class LockedCommits {
     if (this.#isWaiting) return undefined;
     this.#isWaiting = true;
     try {
-      return await this.#commit(scope, work, WAITED_MS_MAX);
+      return await this.#untilMade(() => this.#attempt(scope, work, WAITED_MS_MAX));
     } catch (error) {
       if (isLockNotAvailable(error)) return undefined;
       throw error;
@@ -86,11 +88,14 @@ export class LockedCommits {
     }
   }
 
-  /** If a partition or a key is missing, the transaction is rolled back and restarted once that exists. */
-  async #commit<T>(scope: TransactionScope, work: Work<T>, waitMs?: number): Promise<T> {
+  /**
+   * If a partition or a key is missing, the transaction is rolled back and restarted once that exists. It is made outside the
+   * turns: it may take long, and other commits need not wait for it.
+   */
+  async #untilMade<T>(commit: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(scope, work, waitMs);
+        return await commit();
       } catch (error) {
         if (attempt === ATTEMPTS_MAX) throw error;
         if (error instanceof MissingMonths) await this.#parts.months.ensure(error.months);

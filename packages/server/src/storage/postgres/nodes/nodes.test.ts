@@ -152,9 +152,9 @@ test('a month whose partition has gone with a restore is made again', async () =
     return (await node.log.append([request('beta', [expiring])], now(Date.now())))[0]!.status;
   };
   assert.equal(await send(), 'Done');
-  const newest = `SELECT content_month FROM entries WHERE tenant_id = 'beta' ORDER BY leaf_index DESC LIMIT 1`;
+  const newest = `SELECT tableoid::regclass::text AS part FROM contents WHERE tenant_id = 'beta' ORDER BY leaf_index DESC LIMIT 1`;
   const [row] = await raw(url, newest);
-  await raw(url, `DROP TABLE contents_${Number(row!['content_month'])}`);
+  await raw(url, `DROP TABLE ${String(row!['part'])}`);
   assert.equal(await send(), 'Done');
 });
 

@@ -1,11 +1,11 @@
-// The partitions of contents, one for each month of expiry: which of them exist, and how they are created. The month is
-// known once an entry has its time, on a locked log. A partition is created without such a lock, so the writer releases
-// its logs first.
+// The months of expiry for which there are partitions of contents (content-partitions.ts), as far as this process knows. The
+// month is known once an entry has its time, on a locked log. A partition is created without such a lock, so the
+// writer releases its logs first.
 
 import { contentMonthOf } from '../../rows/content-month.ts';
 import { type Database, statement } from '../connection/database.ts';
 
-const ENSURE_MONTH = statement('SELECT ensure_content_month($1)');
+const ENSURE_MONTHS = statement('SELECT ensure_content_month(month) FROM unnest($1::integer[]) AS month');
 
 /** Rows cannot be written before their partitions are created. */
 export class MissingMonths extends Error {
@@ -30,12 +30,12 @@ export class ContentMonths {
   }
 
   async ensure(months: Iterable<number>): Promise<void> {
-    for (const month of new Set(months).difference(this.#known)) {
-      await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) =>
-        t.query(ENSURE_MONTH, [month]),
-      );
-      this.#known.add(month);
-    }
+    const missing = [...new Set(months).difference(this.#known)];
+    if (missing.length === 0) return;
+    await this.#database.inTransaction({ role: 'Writer', tenants: [] }, (t) =>
+      t.query(ENSURE_MONTHS, [missing]),
+    );
+    for (const month of missing) this.#known.add(month);
   }
 
   /** A restored database may lack some of them. */

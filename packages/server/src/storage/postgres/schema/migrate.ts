@@ -14,15 +14,12 @@ import {
   settingsOfMachines,
 } from './distribute.ts';
 import { type Login, LOGINS, rolesOf } from '../connection/logins.ts';
+import { DROPPED_PARTITIONS, MADE_PARTITIONS, MIGRATION_LOCK } from './content-partitions.ts';
 import { DATABASE_ROLES, rightsOf, TENANT_TABLES } from './rights.ts';
-import { MIGRATIONS, unsampled } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
 import { byPartitions, byShards } from './partitions.ts';
 import type { Users } from '../connection/users.ts';
 
-/** An arbitrary number: a migration waits for another one. */
-export const MIGRATION_LOCK = 0x7461_6c6c;
-/** Everything that reads or writes contents waits for a partition to be dropped, this long at most. */
-const DROP_LOCK_MS = 100;
 const SERVER_VERSION_MIN = 150_000;
 /** Roles belong to all databases of a server, so two concurrent migrations may conflict. */
 const ATTEMPTS_MAX = 10;
@@ -101,8 +98,8 @@ async function migrateOver(
     await letRolesIn(client);
   }
   for (const right of rightsOf(SCHEMA, isDistributed)) await client.query(right);
-  await client.query(CONTENT_MONTHS);
-  await client.query(DROPPED_MONTHS);
+  await client.query(MADE_PARTITIONS);
+  await client.query(DROPPED_PARTITIONS);
   await client.query(SECURED_PARTITIONS);
   await client.query(
     `INSERT INTO meta (name, value) VALUES ('schema_version', '${MIGRATIONS.length}')
@@ -278,60 +275,6 @@ function isInTheWay(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return error.code === '23505' || error.code === '40P01' || error.message.includes('concurrently');
 }
-
-// The writer creates the partition of a month when it is first needed: it may not create tables, but may call this
-// function. The table is created first and then attached, so that reads and writes continue.
-const CONTENT_MONTHS = `
-  CREATE OR REPLACE FUNCTION ${SCHEMA}.ensure_content_month(month integer) RETURNS void
-  LANGUAGE plpgsql SECURITY DEFINER SET search_path = ${SCHEMA}, pg_temp AS $$
-  DECLARE part text := 'contents_' || month;
-  BEGIN
-    IF month < 0 OR month > 120000 THEN RAISE EXCEPTION 'there is no month %', month; END IF;
-    -- A name would be looked up in what this session remembers of the catalogue; rows of it are read anew.
-    IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
-    PERFORM pg_advisory_xact_lock(${MIGRATION_LOCK});
-    IF EXISTS (SELECT 1 FROM pg_class WHERE relname = part AND relnamespace = '${SCHEMA}'::regnamespace) THEN RETURN; END IF;
-    EXECUTE format('CREATE TABLE %I (LIKE contents INCLUDING ALL, CHECK (content_month = %s))', part, month);
-    EXECUTE format('${unsampled('contents', '%I')}', part);
-    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', part);
-    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', part);
-    EXECUTE format('ALTER TABLE contents ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', part, month, month + 1);
-  END $$;
-  REVOKE ALL ON FUNCTION ${SCHEMA}.ensure_content_month(integer) FROM PUBLIC;
-  GRANT EXECUTE ON FUNCTION ${SCHEMA}.ensure_content_month(integer) TO ${DATABASE_ROLES.Writer};
-  SELECT ${SCHEMA}.ensure_content_month(0);
-`;
-
-// Drops one empty partition up to a month, so that its space comes back at once; returns whether it did. Row security would
-// show its owner no row of it: so it is switched off under a lock that nobody passes, and the search for rows fails rather than being
-// filtered. Where the lock is not free soon, nothing is dropped: a next sweep finds it again.
-const DROPPED_MONTHS = `
-  CREATE OR REPLACE FUNCTION ${SCHEMA}.drop_content_month(upto integer) RETURNS boolean
-  LANGUAGE plpgsql SECURITY DEFINER
-  SET search_path = ${SCHEMA}, pg_temp SET row_security = off SET lock_timeout = '${DROP_LOCK_MS}ms' AS $$
-  DECLARE part text; found boolean;
-  BEGIN
-    FOR part IN SELECT c.relname FROM pg_class AS c JOIN pg_inherits AS i ON i.inhrelid = c.oid
-      WHERE i.inhparent = '${SCHEMA}.contents'::regclass AND c.relname ~ '^contents_[1-9][0-9]*$'
-        AND substr(c.relname, 10)::integer <= upto ORDER BY c.oid LOOP
-      BEGIN
-        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', part);
-        EXECUTE format('ALTER TABLE %I NO FORCE ROW LEVEL SECURITY', part);
-        EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I)', part) INTO found;
-        IF found THEN
-          EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', part);
-        ELSE
-          EXECUTE format('DROP TABLE %I', part);
-          RETURN true;
-        END IF;
-      EXCEPTION WHEN lock_not_available OR deadlock_detected THEN NULL;
-      END;
-    END LOOP;
-    RETURN false;
-  END $$;
-  REVOKE ALL ON FUNCTION ${SCHEMA}.drop_content_month(integer) FROM PUBLIC;
-  GRANT EXECUTE ON FUNCTION ${SCHEMA}.drop_content_month(integer) TO ${DATABASE_ROLES.Retention};
-`;
 
 // The policies of a table apply to queries through it. Only the searcher, for which it has a policy, has rights on a
 // partition itself; any other role would see no rows.

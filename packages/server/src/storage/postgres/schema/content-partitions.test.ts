@@ -1,12 +1,16 @@
-// Partitions of past months: an empty one is dropped and one with rows never is, for any owner of the tables.
+// Partitions of contents: few, whatever expires when, and made without others waiting for it. Of those of past months an empty one
+// is dropped and one with rows never is, for any owner of the tables.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Client } from 'pg';
 import { placeAt } from '../../../testing/postgres-claims.ts';
 import { prepareLogs, raw } from '../../../testing/postgres-nodes.ts';
 import { type Databases, openDatabases } from '../../../testing/postgres-server.ts';
 import { append, draftOf, now, NOW_MS, request } from '../../conformance/claims.ts';
 import { contentMonthOf } from '../../rows/content-month.ts';
+import { MIGRATION_LOCK } from './content-partitions.ts';
 
 let server: Databases;
 before(async () => {
@@ -85,3 +89,68 @@ for (const owner of ['superuser', 'plain owner'])
     // The log goes on, also in the month that was dropped.
     if (owner === 'superuser') await append(storage, request('acme', [draftOf()]), now());
   });
+
+test('there are some fifty partitions, whatever tenants want, also beside those of single months', async () => {
+  const url = await server.createDatabase();
+  await prepareLogs(url, ['acme']);
+  const ensure = (months: string) =>
+    raw(url, `SELECT tallystick.ensure_content_month(m) FROM ${months} AS m`);
+  const today = contentMonthOf(Date.now());
+  // As an older version made them.
+  for (const month of [today + 100, today + 1000])
+    await raw(
+      url,
+      `CREATE TABLE tallystick.contents_${month} PARTITION OF tallystick.contents FOR VALUES FROM (${month}) TO (${month + 1})`,
+    );
+  await using place = placeAt(url);
+  await using storage = await place.open();
+  const drafts = Array.from({ length: 1000 }, (_, i) => draftOf({}, { retention: `P${i + 1}M` }));
+  const done = await append(storage, request('acme', drafts), now(Date.now()));
+  assert.equal(done.status, 'Done');
+  await ensure(`generate_series(${today}, 120000, 1499)`);
+  await ensure(`generate_series(${today}, ${today + 300}, 5)`);
+  const names = await partsOf(url);
+  assert.ok(names.length < 60, `${names.length}: ${names.join()}`);
+  const [found] = await raw(
+    url,
+    `SELECT count(*)::integer AS rows, count(DISTINCT content_month)::integer AS months FROM tallystick.contents WHERE content_month > ${today}`,
+  );
+  assert.deepEqual(found, { rows: 1000, months: 1000 });
+  await assert.rejects(ensure('unnest(ARRAY[120001])'), /there is no month 120001/);
+});
+
+test('nobody else waits while partitions are made', async () => {
+  const url = await server.createDatabase();
+  await prepareLogs(url, ['acme', 'other']);
+  await using place = placeAt(url);
+  await using storage = await place.open();
+  await append(storage, request('other', [draftOf()]), now(Date.now()));
+  await using maker = await lockHeld(url);
+  let isMade = false;
+  const waiting = append(
+    storage,
+    request('acme', [draftOf({}, { retention: 'P50Y' })]),
+    now(Date.now()),
+  ).finally(() => (isMade = true));
+  await maker.waitedFor();
+  const beside = await append(storage, request('other', [draftOf()]), now(Date.now()));
+  assert.deepEqual([beside.status, isMade], ['Done', false]);
+  await maker.release();
+  assert.equal((await waiting).status, 'Done');
+});
+
+/** As a migration holds it, and whoever makes a partition. */
+async function lockHeld(url: string) {
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query(`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+  return {
+    async waitedFor() {
+      const waiting = `SELECT 1 FROM pg_locks JOIN pg_database AS d ON d.oid = database
+        WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()`;
+      while ((await holder.query(waiting)).rowCount === 0) await pause(20);
+    },
+    release: () => holder.query(`SELECT pg_advisory_unlock(${MIGRATION_LOCK})`),
+    [Symbol.asyncDispose]: () => holder.end(),
+  };
+}
