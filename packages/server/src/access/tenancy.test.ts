@@ -93,6 +93,8 @@ test('the gateway admits the tenant of a call, and provides for it only before a
   assert.equal(await outcome(() => admitTenant(write, 'acme', tenancy)), 'acme');
   assert.equal(await outcome(() => admitTenant(operationNamed('health.get'), undefined, tenancy)), undefined);
   assert.equal(await outcome(() => provideTenant(read, 'new', undefined, tenancy)), undefined);
+  const changing = operationNamed('policies.delete');
+  assert.equal(await outcome(() => provideTenant(changing, 'new', undefined, tenancy)), undefined);
   assert.deepEqual(ensured, []);
   assert.equal(await outcome(() => provideTenant(write, 'new', undefined, tenancy)), 'new');
   assert.equal(await outcome(() => provideTenant(write, 'acme', record('acme'), tenancy)), 'acme');

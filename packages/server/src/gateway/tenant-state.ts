@@ -21,13 +21,17 @@ export function admitTenant(
   return tenancy.admit(tenant);
 }
 
-/** The tenant of a write, right before it is performed. Made by its first write, where the settings allow it. */
+/**
+ * The tenant of a write, right before it is performed. Made by its first write, where the settings allow it; a write that
+ * names by an identifier what it changes cannot be the first, and finds nothing.
+ */
 export async function provideTenant(
   operation: Operation<OperationName>,
   tenant: TenantId | undefined,
   known: TenantRecord | undefined,
   tenancy: Pick<Tenancy, 'provide'>,
 ): Promise<TenantRecord | undefined> {
-  const isNeeded = tenant !== undefined && operation.effect === 'Write' && operation.tenant !== 'Named';
-  return known ?? (isNeeded ? tenancy.provide(tenant) : undefined);
+  const { effect, tenant: source, rest } = operation;
+  const mayBeFirst = effect === 'Write' && source !== 'Named' && !rest.path.includes('{');
+  return known ?? (mayBeFirst && tenant !== undefined ? tenancy.provide(tenant) : undefined);
 }
