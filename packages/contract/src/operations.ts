@@ -103,6 +103,11 @@ export function placeOf({ rest }: Operation, member: string): 'Path' | 'Header' 
   return rest.body === member ? 'Body' : 'Query';
 }
 
+/** Whether it is about something that must be there already, named by an identifier. */
+export function namesWhatIsThere({ rest }: Operation): boolean {
+  return placeholders(rest.path).length > 0;
+}
+
 /** Whether a protocol offers the operation. SOAP has the first version only. */
 export function isOffered({ gaps, addedIn }: Operation, protocol: Protocol): boolean {
   if (protocol === 'rest') return true;

@@ -132,6 +132,13 @@ test('where tenants are not made by themselves, an unknown one is 404', async ()
   assert.deepEqual(tenantsOf(app), []);
 });
 
+test('tenants that the settings name are there, and no others are made', async () => {
+  await using app = await startApp({ Tenants__AutoProvision: 'false', Tenants__Names: 'acme, globex' });
+  assert.deepEqual(tenantsOf(app), ['acme', 'globex']);
+  assert.equal(await send(app, asAdmin('globex')), '201');
+  assert.equal(await send(app, asAdmin('new')), '404 TENANT_NOT_FOUND');
+});
+
 test('a suspended or closed tenant is refused, and so is one of another region', async () => {
   await using app = await startApp({ Tenants__Region: 'eu' });
   assert.equal(await send(app, asAdmin('acme')), '201');

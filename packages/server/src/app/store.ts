@@ -3,6 +3,7 @@
 // starts.
 
 import { join, resolve } from 'node:path';
+import type { TenantId } from '@tallystick/contract';
 import { INSTALLATION, logNamed, originOf } from '@tallystick/evidence';
 import { settleFirstKey } from '../access/first-key.ts';
 import { type Access, createAccess } from '../access/access.ts';
@@ -313,6 +314,8 @@ export async function openData(
       { keyId },
     );
   }
+  for (const tenant of config.tenants.names ?? [])
+    await patiently(() => access.tenants.ensure(tenant as TenantId, clock.now()));
   return first.outcome === 'Made' ? first.key : undefined;
 }
 

@@ -2,7 +2,7 @@
 // `Server.Port` is `Server__Port` in the environment and `{ "Server": { "Port": … } }` in the file. From this
 // description come the checked configuration and its type, `tallystick config`, and the reference page.
 
-import { REGION_PATTERN } from '@tallystick/contract';
+import { REGION_PATTERN, TENANT_ID_PATTERN } from '@tallystick/contract';
 import { formatTimeSpan } from '../runtime/time-span.ts';
 import {
   choice,
@@ -28,6 +28,9 @@ import { optional, required, type Section, type Setting, setting, type ValueOf }
 const COUNT_MAX = Number.MAX_SAFE_INTEGER;
 
 const region = text('letters, digits, `.`, `_` and `-`', (v) => new RegExp(REGION_PATTERN).test(v));
+const tenantId = text('a letter or a digit, then up to 63 letters, digits, `.`, `_` and `-`', (v) =>
+  new RegExp(TENANT_ID_PATTERN).test(v),
+);
 const nodeName = text('up to 64 letters, digits, `.`, `_` and `-`, first a letter or a digit', (v) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(v),
 );
@@ -208,6 +211,11 @@ export const SETTINGS = {
   },
   Tenants: {
     AutoProvision: setting(flag(), true, "A tenant comes into being at an authorised caller's first write."),
+    Names: optional(
+      list(tenantId),
+      'no tenant',
+      'Tenants that a start makes if they are not there: `acme,globex`. Taking a name away removes none.',
+    ),
     Region: optional(region, 'no region', 'Region of this installation, for tenants pinned to regions.'),
   },
   Encryption: ENCRYPTION,

@@ -1,7 +1,13 @@
 // Whether the tenant of a call is served: a suspended one is not, nor one that belongs in another region. Operations
 // that reach beyond the tenant they name are let through, or nobody could ever lift a suspension.
 
-import { type Operation, type OperationName, TENANT_ID_PATTERN, type TenantId } from '@tallystick/contract';
+import {
+  namesWhatIsThere,
+  type Operation,
+  type OperationName,
+  TENANT_ID_PATTERN,
+  type TenantId,
+} from '@tallystick/contract';
 import type { Tenancy } from '../access/tenancy.ts';
 import type { TenantRecord } from '../access/tenants.ts';
 
@@ -31,7 +37,7 @@ export async function provideTenant(
   known: TenantRecord | undefined,
   tenancy: Pick<Tenancy, 'provide'>,
 ): Promise<TenantRecord | undefined> {
-  const { effect, tenant: source, rest } = operation;
-  const mayBeFirst = effect === 'Write' && source !== 'Named' && !rest.path.includes('{');
+  const { effect, tenant: source } = operation;
+  const mayBeFirst = effect === 'Write' && source !== 'Named' && !namesWhatIsThere(operation);
   return known ?? (mayBeFirst && tenant !== undefined ? tenancy.provide(tenant) : undefined);
 }
