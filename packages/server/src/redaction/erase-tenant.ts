@@ -73,7 +73,7 @@ export async function eraseTenant(
   erasure: TenantErasure,
   { signal, progress }: Holding,
   parts: EraseTenantParts,
-): Promise<{ readonly counts: ErasureCounts; readonly isOlder: boolean }> {
+): Promise<{ readonly counts: ErasureCounts }> {
   const { job, record, scope } = erasure;
   const { correlationId } = record;
   const { tenant } = job;
@@ -196,7 +196,7 @@ async function countsOf(
   { firstIndex, end, firstHeld }: { firstIndex: number; end: number; firstHeld: number | undefined },
   signal: AbortSignal,
   parts: EraseTenantParts,
-): Promise<{ readonly counts: ErasureCounts; readonly isOlder: boolean }> {
+): Promise<{ readonly counts: ErasureCounts }> {
   const older = await contentsIn(tenant, { firstIndex: 0, endIndex: firstIndex }, signal, parts);
   const held = await contentsIn(tenant, { firstIndex, endIndex: end }, signal, parts);
   let erased = 0;
@@ -212,7 +212,7 @@ async function countsOf(
   }
   const matched = record.counts?.matched ?? erased + held + older;
   const counts = { matched, erased, settled: erased, held, firstHeld: firstHeld ?? null, end };
-  return { counts, isOlder: older > 0 };
+  return { counts: { ...counts, isOlder: older > 0 } };
 }
 
 interface NoticeText {

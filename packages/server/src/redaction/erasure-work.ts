@@ -108,7 +108,7 @@ async function erase(
   const { correlationId } = record;
   if ('ofAll' in body) {
     const erased = await eraseTenant({ job, record, scope: body.ofAll }, holding, parts);
-    return ended(record, erased.counts, erased.isOlder, parts);
+    return ended(record, erased.counts, parts);
   }
   const { subject } = body;
   const fields = (record.fields ?? ALL_FIELDS).map((field) => {
@@ -124,14 +124,12 @@ async function erase(
   const isFirst = record.counts === undefined;
   const erasedBefore = walk.counts.erased;
   let forgetAt = erasedBefore + FORGOTTEN_EVERY;
-  let isOlder = false;
   while (walk.next < walk.counts.end) {
     signal.throwIfAborted();
     const way = { bytesMax: READ_BYTES_MAX };
     const events = await parts.log.forTenant(tenant).events(walk.next, walk.counts.end, READ_AT_ONCE, way);
     if (events.length === 0) break;
     const portion = await erasePortion(events, erasing, signal, parts);
-    isOlder ||= portion.isOlder;
     const next = events.at(-1)!.index + 1;
     walk = { version: record.version, next, counts: withPortion(walk.counts, portion, isFirst) };
     progress(JSON.stringify(walk));
@@ -140,7 +138,7 @@ async function erase(
     forgetAt = walk.counts.erased + FORGOTTEN_EVERY;
   }
   if (isFirst || walk.counts.erased > erasedBefore) await leaveNoTraces(tenant, parts);
-  return ended(record, walk.counts, isOlder, parts);
+  return ended(record, walk.counts, parts);
 }
 
 /** From where it was, or from the beginning; later walks begin at the first event that was held. */
@@ -168,6 +166,8 @@ function withPortion(counts: ErasureCounts, { held, ...portion }: Portion, isFir
     settled: counts.settled + settled.length,
     held: counts.held + held,
     firstHeld,
+    // Also for later walks, which begin behind those events.
+    isOlder: counts.isOlder === true || portion.isOlder,
   };
 }
 
@@ -184,10 +184,9 @@ async function noticeIndexOf(
 async function ended(
   record: ErasureRecord,
   counts: ErasureCounts,
-  isOlder: boolean,
   parts: ErasureWorkParts,
 ): Promise<boolean> {
-  const failureReason = isOlder
+  const failureReason = counts.isOlder
     ? 'Some events are of a log that ended with a restore; no notice can follow in it, so that they stay.'
     : undefined;
   const isOver = counts.held === 0;

@@ -31,6 +31,8 @@ export interface ErasureCounts {
   /** In the tenant's sequence: the first event that a hold keeps, and the end of what is looked through. */
   readonly firstHeld: number | null;
   readonly end: number;
+  /** Some of the events are of a log that ended with a restore, so that they stay. */
+  readonly isOlder?: boolean;
 }
 
 export interface ErasureRecord {

@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { encodeEntry } from '@tallystick/evidence';
+import type { StoredEvent } from '../streams/log.ts';
 import type { Job } from '../work/jobs.ts';
 import type { ErasureRecord } from './erasure.ts';
+import { hashesOf } from './subject.ts';
 import { erasureWork, type ErasureWorkParts } from './erasure-work.ts';
 
 const TENANT = 'acme';
@@ -51,4 +54,66 @@ test('a log is not read again while the same holds keep the events', async () =>
   // The log of the test has nothing that is still held.
   assert.deepEqual(await run(), { status: 'Done' });
   assert.deepEqual([reads, forgotten], [1, 0]);
+});
+
+/** As the reader of a log gives it. */
+function eventAt(index: number, userId: string): StoredEvent {
+  const facts = JSON.stringify({ classification: 'Internal', actor: { userId }, resource: {} });
+  const entry = encodeEntry({
+    kind: 1,
+    index,
+    receivedAtMs: 0,
+    eventId: '01KE0000000000000000000044',
+    previous: new Uint8Array(32),
+    content: new Uint8Array(32),
+  });
+  return {
+    index,
+    entry,
+    classification: 'Internal',
+    content: { texts: [facts, '{}'] },
+  } as unknown as StoredEvent;
+}
+
+test('that events stay which are of a log before a restore is told at the end, whichever walk has met them', async () => {
+  const subject = hashesOf({ userId: 'x' }, { bytes: (count) => new Uint8Array(count) });
+  const tenantRecord = { tenantId: TENANT, holdsAsOf: '1', holds: [], policies: [] };
+  const walked = async (counts: object | undefined, progress: string | undefined) => {
+    const record = { ...RECORD, counts };
+    const [saved, ended]: [string[], ErasureRecord[]] = [[], []];
+    const parts = {
+      erasures: { find: async () => record },
+      tenants: { find: async () => tenantRecord },
+      trees: { forTenant: () => ({ head: async () => ({ firstIndex: 1 }) }) },
+      log: {
+        forTenant: () => ({
+          events: async (from: number) =>
+            [0, 1].filter((at) => at >= from).map((at) => eventAt(at, at === 0 ? 'x' : 'y')),
+          event: async () => ({ index: 2 }),
+        }),
+      },
+      index: { forTenant: () => ({ forget: async () => {} }) },
+      removal: { eraseTraces: async () => {} },
+      removeFiles: async () => {},
+      forgetAnswers: async () => {},
+      change: async ({ writes: [write] }: { writes: { content: unknown }[] }) => {
+        ended.push(write!.content as ErasureRecord);
+        return { status: 'Done', records: [] };
+      },
+      clock: { now: () => 0, monotonicNs: () => 0 },
+      nextId: () => '01KE0000000000000000000043',
+    };
+    await erasureWork(parts as unknown as ErasureWorkParts).handle(
+      { ...JOB, body: JSON.stringify({ subject }), progress },
+      { signal: new AbortController().signal, progress: (text) => void saved.push(text) },
+    );
+    return { saved: saved.at(-1), ended: ended.at(-1)! };
+  };
+  const whole = await walked(undefined, undefined);
+  assert.deepEqual([whole.ended.state, whole.ended.counts?.matched], ['Failed', 1]);
+  assert.match(whole.ended.failureReason!, /ended with a restore/);
+  const resumed = await walked(undefined, whole.saved);
+  assert.equal(resumed.ended.state, 'Failed', 'a job that was killed in between goes on');
+  const later = await walked({ ...whole.ended.counts, held: 1, firstHeld: 1 }, undefined);
+  assert.equal(later.ended.state, 'Failed', 'a hold has ended that kept a later event');
 });
