@@ -161,17 +161,59 @@ function compile({ rules, classifying, roles, ceiling }: AccessRules): JudgeAcce
   };
 }
 
+/** What may be done with an event. */
+type Allowed = Omit<AccessJudgement, 'matched'>;
+
+/** By classification; compiled once for each object. */
+const least = new WeakMap<AccessRules, Map<Classification, Allowed>>();
+
+/**
+ * Of an event whose content is gone: the least that the rules may have allowed. Of what conditions ask for only the classification is
+ * left, so a rule that asks for more may have matched, or not.
+ */
+export function leastAllowed(access: AccessRules, classification: Classification): Allowed {
+  let known = least.get(access);
+  if (known === undefined) least.set(access, (known = new Map()));
+  let allowed = known.get(classification);
+  if (allowed === undefined) known.set(classification, (allowed = leastBy(access, classification)));
+  return allowed;
+}
+
+function leastBy(
+  { rules, classifying, roles, ceiling }: AccessRules,
+  classification: Classification,
+): Allowed {
+  const withMatch = (each: AccessRule) => ({ ...compileRule(each), match: matchOf(each, classification) });
+  const possible = rules.map(withMatch).filter(({ match }) => match !== 'Never');
+  const certain = possible.filter(({ match }) => match === 'Always');
+  // A rule takes the place of the role's clearance only where it matches, and of several the lowest counts.
+  const leastOf = (role: RoleClearance) => lower(clearanceBy(certain, [role]), clearanceBy(possible, [role]));
+  const clearance = lower(roles.map(leastOf).reduce(higher), ceiling);
+  const below = isAtLeast(clearance, classification)
+    ? []
+    : classifying.map(withMatch).filter(({ match }) => match !== 'Never');
+  return {
+    isDenied: possible.some(({ rule }) => rule.effect.access === 'Deny'),
+    clearance,
+    withheldFields: [...possible, ...below].flatMap(({ withheldFields }) => withheldFields),
+  };
+}
+
+/** Whether a rule matches an event of which only the classification is known. */
+function matchOf(rule: AccessRule, classification: Classification): 'Always' | 'Perhaps' | 'Never' {
+  const conditions = conditionsOf(rule);
+  const known = conditions.filter(({ path: [root] }) => root === 'classification');
+  // No other fact is asked for.
+  if (!compileConditions(known)({ classification } as EventFacts)) return 'Never';
+  return known.length === conditions.length ? 'Always' : 'Perhaps';
+}
+
 function compileRule(rule: AccessRule): CompiledRule {
   return {
     rule,
     holdsFor: compileConditions(conditionsOf(rule)),
     withheldFields: fieldsWithheldBy(rule.effect),
   };
-}
-
-/** Of what no rule matches. */
-export function clearanceWithoutRules({ roles, ceiling }: AccessRules): Classification {
-  return lower(clearanceBy([], roles), ceiling);
 }
 
 function clearanceBy(matched: readonly CompiledRule[], roles: readonly RoleClearance[]): Classification {

@@ -11,7 +11,7 @@ import {
   accessJudge,
   type AccessRules,
   accessRulesOf,
-  clearanceWithoutRules,
+  leastAllowed,
   type WithheldField,
 } from './access-rules.ts';
 import { formatPath } from '../query/field-path.ts';
@@ -109,10 +109,9 @@ export function judgeBy({ visible, whole, access }: IndexSight, event: SeenEvent
 function judgeByRules(access: AccessRules, event: SeenEvent): Visibility {
   const { classification, facts } = event;
   const known = facts();
-  // Nobody can tell any more what Access rules would have said of it.
-  if (known === undefined)
-    return access.rules.length > 0 ? INVISIBLE : judgeBy(indexSightOf(clearanceWithoutRules(access)), event);
-  const { isDenied, clearance, withheldFields } = accessJudge(access)(known);
+  // Nobody can tell any more what rules with conditions would have said of it: it is shown where all of them would have.
+  const allowed = known === undefined ? leastAllowed(access, classification) : accessJudge(access)(known);
+  const { isDenied, clearance, withheldFields } = allowed;
   if (isDenied || !isVisible(classification, clearance)) return INVISIBLE;
   const extent = isAtLeast(clearance, classification) ? 'Whole' : 'Withheld';
   return { extent, withheldFields };

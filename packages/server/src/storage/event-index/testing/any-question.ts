@@ -3,7 +3,7 @@
 import type { Role } from '@tallystick/contract';
 import * as fc from 'fast-check';
 import type { OrderStep, Question } from '../../../events/event-index.ts';
-import { type AccessRule, type AccessRules, clearanceWithoutRules } from '../../../policies/access-rules.ts';
+import { type AccessRule, type AccessRules, leastAllowed } from '../../../policies/access-rules.ts';
 import { type IndexSight, indexSightOf } from '../../../policies/sight.ts';
 import { EVERYTHING } from '../../../query/query.ts';
 import { parseQuery } from '../../../query/query-parser.ts';
@@ -163,7 +163,10 @@ const byClearance: fc.Arbitrary<IndexSight> = fc.constantFrom(
 );
 const sight: fc.Arbitrary<IndexSight> = fc.oneof(
   byClearance,
-  access.map((rules) => ({ ...indexSightOf(clearanceWithoutRules(rules)), access: rules })),
+  access.map((rules) => ({
+    ...indexSightOf(leastAllowed({ ...rules, rules: [] }, 'Public').clearance),
+    access: rules,
+  })),
 );
 const step: fc.Arbitrary<OrderStep> = fc.record({
   field: fc.constantFrom('timestamp' as const, 'eventId' as const, 'action' as const),
