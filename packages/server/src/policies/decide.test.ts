@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { higher } from '../access/roles.ts';
 import { TENANT } from '../testing/test-call.ts';
 import { deciderOf } from './decide.ts';
-import { type MatchedRule, readDecidedBy } from './decided-by.ts';
+import { decidingPolicies, type MatchedRule, readDecidedBy } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
 import type { PolicyRecord } from './policy.ts';
 import { anyAskedEvent, anyConditions, factsOf } from './testing/any-condition.ts';
@@ -253,6 +253,29 @@ test('rules are named in the order of the priorities of their policies', () => {
   const { decidedBy } = deciderOf({ ...TENANT, policies })(sent(), 0);
   const ids = readDecidedBy(decidedBy).classification.map(({ policyId }) => policyId);
   assert.deepEqual([...new Set(ids)], ['high', 'middle', 'low']);
+});
+
+test('each policy that has decided is told, however many there are, and not each rule', () => {
+  const policies = Array.from({ length: 50 }, (_, i) => {
+    const id = `${i}`.padStart(2, '0');
+    const effect = i % 2 === 0 ? { classification: 'Secret' as const } : { retentionPeriod: 'P9Y' };
+    return {
+      ...deciding(i % 2 === 0 ? 'Classification' : 'Retention', [{}, effect]),
+      policyId: id,
+      name: id,
+    };
+  });
+  const { decidedBy } = deciderOf({ ...TENANT, policies })(sent(), 0);
+  const { classification, retention } = readDecidedBy(decidedBy);
+  assert.deepEqual([classification.length, retention.length], [20, 20]);
+  assert.deepEqual(
+    decidingPolicies(decidedBy!).toSorted(),
+    policies.map(({ policyId }) => policyId),
+  );
+  // Few have so many.
+  assert.ok(
+    !deciderOf({ ...TENANT, policies: policies.slice(0, 40) })(sent(), 0).decidedBy!.includes('also'),
+  );
 });
 
 test('each rule decides as it does by itself, however many there are and whatever they ask for', () => {

@@ -9,7 +9,7 @@ import type { TenantRecord } from '../access/tenants.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import { allOf, compileConditions, readTest } from './compile-condition.ts';
 import { type Condition, conditionsOf } from './condition.ts';
-import type { DecidedBy, MatchedRule } from './decided-by.ts';
+import { type DecidedBy, decidingIn, type MatchedRule } from './decided-by.ts';
 import type { EventFacts } from './event-facts.ts';
 import { type EnabledRule, enabledRules } from './policy.ts';
 import { RuleSet } from './rule-set.ts';
@@ -183,11 +183,10 @@ const NAMED_MAX = 20;
 /** Undefined where nothing but settings has decided. */
 export function textOf({ classification, retention, hint }: DecidedBy): string | undefined {
   if (classification.length === 0 && retention.length === 0 && hint === undefined) return undefined;
-  return canonicalJson({
-    classification: named(classification),
-    retention: named(retention),
-    ...(hint !== undefined && { hint }),
-  });
+  const shown = { classification: named(classification), retention: named(retention) };
+  const among = new Set(decidingIn(shown));
+  const also = decidingIn({ classification, retention }).filter((policyId) => !among.has(policyId));
+  return canonicalJson({ ...shown, ...(hint !== undefined && { hint }), ...(also.length > 0 && { also }) });
 }
 
 function named(rules: readonly MatchedRule[]): readonly MatchedRule[] {

@@ -10,11 +10,19 @@ export interface DecidedBy {
   readonly classification: readonly MatchedRule[];
   readonly retention: readonly MatchedRule[];
   readonly hint?: Classification;
+  /** Policies that have decided, where so many rules have that none of theirs is named. */
+  readonly also?: readonly PolicyId[];
 }
 
 /** The policies whose rules have won. */
 export function decidingPolicies(text: string): readonly PolicyId[] {
   return kept(text).deciding;
+}
+
+/** Those of the rules that are named. */
+export function decidingIn({ classification, retention }: DecidedBy): readonly PolicyId[] {
+  const won = [...classification, ...retention].filter(({ decided }) => decided);
+  return [...new Set(won.map(({ policyId }) => policyId))];
 }
 
 /** No hash covers it, so somebody may have changed it: then it says nothing. */
@@ -37,8 +45,7 @@ function kept(text: string): Kept {
   let found = known.get(text);
   if (found === undefined) {
     const read = decidedIn(text);
-    const won = [...read.classification, ...read.retention].filter(({ decided }) => decided);
-    found = { read, deciding: [...new Set(won.map(({ policyId }) => policyId))] };
+    found = { read, deciding: [...decidingIn(read), ...(read.also ?? [])] };
     if (known.size >= KNOWN_MAX) known.clear();
     known.set(text, found);
   }
@@ -51,7 +58,8 @@ function decidedIn(text: string): DecidedBy {
     const isSound = [read.classification, read.retention].every(
       (rules) => Array.isArray(rules) && rules.every((rule) => typeof rule.policyId === 'string'),
     );
-    return isSound ? read : NOTHING;
+    const isListed = (read.also ?? []).every((policyId) => typeof policyId === 'string');
+    return isSound && isListed ? read : NOTHING;
   } catch {
     return NOTHING;
   }

@@ -73,6 +73,23 @@ test('the usual settings decide where none are stored', () => {
     assert.equal(past.judge({ ...sound, expiresAtMs }).status, 'Differs');
 });
 
+test('an event follows that very many policies have decided, also as it was stored before all were told', () => {
+  const past = new PastDecisions();
+  const policies = Array.from({ length: 25 }, (_, i) => ({
+    ...retentionPolicy(1, 'P1Y'),
+    policyId: `policy-${10 + i}`,
+    name: `${i}`,
+  }));
+  for (const policy of policies) past.changed({ ...POLICY, id: policy.policyId }, recordOf(policy), START_MS);
+  const event = eventAt(START_MS + 1000, policies);
+  const { also, ...before } = JSON.parse(event.decidedBy!) as Record<string, unknown> & { also: string[] };
+  assert.equal(also.length, 5);
+  assert.equal(past.judge(event).status, 'Follows');
+  assert.equal(past.judge({ ...event, decidedBy: canonicalJson(before) }).status, 'Follows');
+  const other = canonicalJson({ ...before, also: also.slice(1) });
+  assert.equal(past.judge({ ...event, decidedBy: other }).status, 'Differs');
+});
+
 test('a version of a policy decides from its notice on, and the one before it for a while longer', () => {
   const past = new PastDecisions();
   const [one, two] = [retentionPolicy(1, 'P1Y'), retentionPolicy(2, 'P2Y')];

@@ -264,7 +264,12 @@ function dayOf(atMs: number): number {
 }
 
 function withoutWinners(decidedBy: string | undefined): string | undefined {
-  return decidedBy?.replaceAll(/"decided":(?:true|false)/g, '');
+  return withoutUnnamed(decidedBy)?.replaceAll(/"decided":(?:true|false)/g, '');
+}
+
+/** As it was written before policies were listed of which no rule is named. */
+function withoutUnnamed(decidedBy: string | undefined): string | undefined {
+  return decidedBy?.replace(/^\{"also":\[[^\]]*\],/, '{');
 }
 
 /** The decision, if its text and its classification are those of the event. */
@@ -277,7 +282,8 @@ function decisionOn(
   const { classification, decidedBy } = event;
   const decide = deciderOf(tenant);
   const made = decide(facts, day);
-  if (made.decidedBy === decidedBy && made.classification === classification) return made;
+  const isSame = decidedBy === made.decidedBy || decidedBy === withoutUnnamed(made.decidedBy);
+  if (isSame && made.classification === classification) return made;
   // Before there were policies nothing was stored about a hint that has raised the classification.
   if (decidedBy !== undefined || tenant.policies.length > 0) return undefined;
   const hinted = decide(facts.withHint(classification), day);
