@@ -3,6 +3,9 @@
 
 import { sdlOf } from './graphql/sdl.ts';
 import { protoBreaks, servicesProto, typesProto } from './grpc/proto-text.ts';
+import { soapBreaks } from './soap/breaks.ts';
+import { soapWsdl } from './soap/wsdl.ts';
+import { soapXsd } from './soap/xsd.ts';
 
 export interface CommittedInterface {
   readonly text: () => string;
@@ -18,4 +21,6 @@ export const INTERFACES: Readonly<Record<string, CommittedInterface>> = {
   'proto/tallystick/v1/services.proto': { text: () => servicesProto('v1'), breaks: protoBreaks },
   'proto/tallystick/v2/types.proto': { text: () => typesProto('v2'), breaks: protoBreaks },
   'proto/tallystick/v2/services.proto': { text: () => servicesProto('v2'), breaks: protoBreaks },
+  'soap/v1/tallystick.xsd': { text: soapXsd, breaks: soapBreaks },
+  'soap/v1/tallystick.wsdl': { text: () => soapWsdl(), breaks: soapBreaks },
 };
