@@ -112,7 +112,7 @@ function writeAndRead(stage: Stage): void {
   });
 
   it('a search finds and counts the same', async () => {
-    await sent(stage, { action: 'Find.Me', classification: 'Internal' });
+    await sent(stage, { action: 'Find.Me', payload: { note: 'a refund for Ana' } });
     await stage.caughtUp();
     const search = {
       query: 'refund action:Find.Me',

@@ -28,6 +28,9 @@ export const ERRORS = {
   MALFORMED_JSON: unread(
     'The body is missing, late, broken off or badly compressed, or it is not JSON in UTF-8; the message says which, and where.',
   ),
+  MALFORMED_XML: unread(
+    'The message is missing, late, broken off or badly compressed, or it is no sound envelope of SOAP in UTF-8; the message says which, and where.',
+  ),
   MISSING_TENANT: unread('No tenant is named: send `X-Tenant-Id`, or a token that carries one.'),
   INVALID_HEADER: unread('A request header is malformed, too long or sent twice.'),
   INVALID_PARAMETER: unread('A query parameter is unknown, malformed or out of range.'),
@@ -37,7 +40,9 @@ export const ERRORS = {
   CURSOR_MISMATCH: unread('The cursor was issued for another tenant, filter or sort order.'),
   BATCH_SIZE_INVALID: unread(`A batch holds ${LIMITS.batchEventsMin} to ${LIMITS.batchEventsMax} events.`),
   REQUEST_TOO_LARGE: unread('The body, once decoded, is over the limit of this operation.'),
-  UNSUPPORTED_MEDIA_TYPE: unread('The body must be JSON, plain or compressed with gzip or br.'),
+  UNSUPPORTED_MEDIA_TYPE: unread(
+    'The body must be JSON, and over SOAP `text/xml` or `application/soap+xml`, plain or compressed with gzip or br.',
+  ),
   UNSUPPORTED_API_VERSION: unread(
     'The version asked for does not exist, or two places in the request disagree.',
   ),
@@ -174,6 +179,9 @@ export function cutText(text: string): string {
   // Half of a surrogate pair is no character.
   return text.slice(0, /[\ud800-\udbff]/.test(text[end - 1]!) ? end - 1 : end);
 }
+
+/** Errors of one protocol alone; no operation names them. */
+export const PROTOCOL_ERRORS = ['MALFORMED_XML'] as const satisfies readonly ErrorCode[];
 
 /** Errors before an operation is found. */
 export const ROUTING_ERRORS = [

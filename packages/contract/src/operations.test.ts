@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ANSWER_FACTS } from './answer.ts';
 import type { ByteAnswer } from './answer.ts';
-import { ERRORS, ROUTING_ERRORS } from './errors.ts';
+import { ERRORS, PROTOCOL_ERRORS, ROUTING_ERRORS } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { pascalName } from './operation.ts';
 import {
@@ -120,7 +120,11 @@ test('permissions, errors and timeouts that an operation names exist', () => {
 });
 
 test('every error of the catalogue can be answered by some operation, or before one is found', () => {
-  const answered = new Set([...ROUTING_ERRORS, ...OPERATIONS.flatMap((each) => errorsOf(each))]);
+  const answered = new Set([
+    ...ROUTING_ERRORS,
+    ...PROTOCOL_ERRORS,
+    ...OPERATIONS.flatMap((each) => errorsOf(each)),
+  ]);
   assert.deepEqual(
     Object.keys(ERRORS).filter((code) => !answered.has(code as never)),
     [],

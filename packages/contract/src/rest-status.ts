@@ -6,6 +6,7 @@ import type { ErrorCode } from './errors.ts';
 
 export const REST_STATUS_OF_ERROR = {
   MALFORMED_JSON: 400,
+  MALFORMED_XML: 400,
   MISSING_TENANT: 400,
   INVALID_HEADER: 400,
   INVALID_PARAMETER: 400,

@@ -1,7 +1,7 @@
 // The operations that this version does not serve yet, as the pages say it. All of it follows from the marks on the
 // operations: when a mark is removed, it disappears from every page.
 
-import { ROUTING_ERRORS } from '../errors.ts';
+import { PROTOCOL_ERRORS, ROUTING_ERRORS } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import { PLANNED_PROTOCOLS, PROTOCOLS } from '../operation.ts';
 import type { Operation, Protocol } from '../operation.ts';
@@ -34,8 +34,8 @@ export function areRatesPlanned(): boolean {
 }
 
 export function isErrorPlanned(code: ErrorCode): boolean {
-  const isRouting = (ROUTING_ERRORS as readonly ErrorCode[]).includes(code);
-  return !isRouting && !SERVED_OPERATIONS.some((each) => errorsOf(each).includes(code));
+  const ofNoOperation: readonly ErrorCode[] = [...ROUTING_ERRORS, ...PROTOCOL_ERRORS];
+  return !ofNoOperation.includes(code) && !SERVED_OPERATIONS.some((each) => errorsOf(each).includes(code));
 }
 
 /** Whether only planned operations send the header; most headers are named by no single operation. */

@@ -14,9 +14,13 @@ const BINDINGS = [
 ] as const;
 
 /** `publicUrl`: where callers reach the service, without a slash at the end. */
-export function soapWsdl(publicUrl = EXAMPLE_URL): string {
+export function soapWsdl(publicUrl?: string): string {
   const operations = soapOperations();
-  const location = `${publicUrl}${SOAP_PATH}`.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+  const location = `${publicUrl ?? EXAMPLE_URL}${SOAP_PATH}`
+    .replaceAll('&', '&amp;')
+    .replaceAll('"', '&quot;');
+  // The file is also read at `/soap/v1?wsdl`, where a relative address would lead elsewhere.
+  const xsd = `${publicUrl === undefined ? '' : `${location}/`}tallystick.xsd`;
   const ports = BINDINGS.map(
     ([name, soap]) =>
       `    <wsdl:port name="${name}" binding="t:${name}"><${soap}:address location="${location}"/></wsdl:port>`,
@@ -24,7 +28,7 @@ export function soapWsdl(publicUrl = EXAMPLE_URL): string {
   return `<?xml version="1.0" encoding="UTF-8"?>
 <wsdl:definitions xmlns:wsdl="http://schemas.xmlsoap.org/wsdl/" xmlns:soap="http://schemas.xmlsoap.org/wsdl/soap/" xmlns:soap12="http://schemas.xmlsoap.org/wsdl/soap12/" xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="${SOAP_NAMESPACE}" name="Tallystick" targetNamespace="${SOAP_NAMESPACE}">
   <wsdl:types>
-    <xs:schema><xs:import namespace="${SOAP_NAMESPACE}" schemaLocation="tallystick.xsd"/></xs:schema>
+    <xs:schema><xs:import namespace="${SOAP_NAMESPACE}" schemaLocation="${xsd}"/></xs:schema>
   </wsdl:types>
   <wsdl:message name="Fault"><wsdl:part name="fault" element="t:Fault"/></wsdl:message>
 ${operations.flatMap(messages).join('\n')}

@@ -8,6 +8,7 @@ import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
+import { createSoapMount } from '../protocols/soap/mount.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
 export interface MountParts extends Required<Pick<Overrides, 'largeBodies'>> {
@@ -17,7 +18,7 @@ export interface MountParts extends Required<Pick<Overrides, 'largeBodies'>> {
 
 export function mountsOn(
   gateway: Gateway,
-  { clock }: Surroundings,
+  { clock, publicUrl }: Surroundings,
   { largeBodies, isTls }: MountParts,
 ): Mount[] {
   const bodies: BodyParts = {
@@ -32,5 +33,6 @@ export function mountsOn(
     isTls,
     refuse: (...refused) => rest.refuse(...refused),
   });
-  return [rest, ...docs];
+  const soap = createSoapMount({ gateway, bodies, isTls, publicUrl });
+  return [rest, soap, ...docs];
 }

@@ -1,14 +1,11 @@
 // The description of the interface, for programs at /openapi and for people at /docs. Nobody needs a credential to read it, and
 // nothing in it comes from the data.
 
-import { AuditError, type OperationName, openApiOf, VERSIONS } from '@tallystick/contract';
-import { codingFor } from '../http/coding.ts';
-import { entityTagOf, namesTag } from '../http/conditional.ts';
-import type { Exchange, Mount, Reply } from '../http/mount.ts';
-import { header } from '../http/request-headers.ts';
+import { type OperationName, openApiOf, VERSIONS } from '@tallystick/contract';
+import type { Mount } from '../http/mount.ts';
 import { securityHeaders } from '../http/security-headers.ts';
+import { type Files, once, packed, serving, type StaticFile } from '../http/static-file.ts';
 import { SUPPORTED_VERSIONS } from '../http/version-headers.ts';
-import { packed, type StaticFile } from './static-file.ts';
 import { SHOW_SCRIPT, showingPage } from './page.ts';
 import { readSwaggerUi } from './swagger-ui.ts';
 
@@ -38,9 +35,6 @@ const PAGE_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
-
-/** The content of a file, made when it is first asked for. */
-type Files = ReadonlyMap<string, () => Promise<StaticFile>>;
 
 export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptions): Mount[] {
   const standing = { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS };
@@ -72,44 +66,4 @@ export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptio
       refuse,
     },
   ];
-}
-
-const serving =
-  (files: Files) =>
-  async ({ request, path }: Exchange): Promise<Reply> => {
-    const { method = '' } = request;
-    const file = method === 'GET' || method === 'HEAD' ? files.get(path) : undefined;
-    if (file === undefined)
-      throw new AuditError('ROUTE_NOT_FOUND', `There is no ${method} ${path.slice(0, 200)}.`);
-    const { contentType, plain, encoded } = await file();
-    const coding = codingFor(header(request.headers, 'accept-encoding'), plain.length);
-    const body = coding === undefined ? plain : await encoded(coding);
-    const etag = entityTagOf(plain, coding);
-    const headers = { ETag: etag, 'Cache-Control': 'no-cache' };
-    if (namesTag(request.headers['if-none-match'], etag))
-      return { status: 304, headers, body: undefined, coding: undefined };
-    return {
-      status: 200,
-      headers: {
-        ...headers,
-        'Content-Type': contentType,
-        ...(coding !== undefined && { 'Content-Encoding': coding }),
-      },
-      body,
-      coding: undefined,
-    };
-  };
-
-/** The first result is kept; a failure is tried again. */
-function once<T>(make: () => T | Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= Promise.resolve()
-      .then(make)
-      .catch((error: unknown) => {
-        made = undefined;
-        throw error;
-      });
-    return made;
-  };
 }
