@@ -163,8 +163,10 @@ test('answers that show a secret, a signed link or a value of an event are guard
     const shown = outputSchema(each);
     if (shown === undefined) continue;
     if (holdsGuarded(asJson(shown))) guarded.push(each.name);
+    // Custom headers that hold a credential are answered as [REDACTED].
     for (const [path, { format, ...marks }] of everySchema(asJson(shown)))
-      if (format === 'password') assert.ok(marks['x-guarded'], `${each.name} ${path}`);
+      if (format === 'password' && !path.endsWith('/headers/*'))
+        assert.ok(marks['x-guarded'], `${each.name} ${path}`);
   }
   assert.deepEqual(guarded.toSorted(), [
     'apiKeys.create',
