@@ -56,8 +56,10 @@ export function createDeadLetters(parts: LetterParts) {
       const tenant = call.tenant!;
       const jobs = work.forTenant(tenant);
       const letter = await jobs.find(messageId);
-      if (letter?.state !== 'Dead') throw notFound();
+      if (letter?.isLetter !== true) throw notFound();
       const body: DeadLetter = { ...shown(tenant, letter), status: 'Reprocessing' };
+      // It is being tried again already.
+      if (letter.state !== 'Dead') return keepAnswer(call, body, parts);
       return acceptJob(
         call,
         body,
@@ -120,6 +122,8 @@ function shown(tenantId: TenantId, { jobId, kind, lane, state, reason, attempts,
     source: SOURCES[kind] ?? 'Projection',
     tenantId,
     ...(kind === 'Delivery' && { subscriptionId: lane, webhookId: readTask(job.body).webhookId }),
+    // Of an export and its deliveries, the lane is the export.
+    ...((kind === 'Export' || kind === 'ExportDelivery') && { exportId: lane }),
     reason: reason ?? '',
     attempts,
     firstFailedAt: instant(job.firstFailedAtMs ?? lastFailedAtMs),

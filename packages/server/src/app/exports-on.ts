@@ -19,6 +19,7 @@ import { createExportTold } from '../exports/export-told.ts';
 import { createRemoveFiles } from '../exports/remove-files.ts';
 import { startFileSweeper } from '../exports/file-sweeper.ts';
 import { SharedFolder } from '../exports/shared-folder.ts';
+import { servedVersion } from '../gateway/versions.ts';
 import { createSecretBoxes } from '../keys/secret-box.ts';
 import type { Membership } from '../nodes/membership.ts';
 import type { Cursors } from '../paging.ts';
@@ -102,7 +103,7 @@ export function exportsOn(
   const marks = new NodeMarkFiles(directory);
   const nodes = () => membership.nodes();
   const sharing = new SharedFolder({ marks, nodes, clock, random, telemetry, directory });
-  const told = createExportTold({ exports, keys, files, clock, publicUrl });
+  const told = createExportTold({ exports, keys, files, clock, apiUrl: apiUrlOf({ config, publicUrl }) });
   return {
     files,
     keys,
@@ -121,10 +122,14 @@ export function exportsOn(
   };
 }
 
+function apiUrlOf({ config, publicUrl }: Pick<Surroundings, 'config' | 'publicUrl'>): () => string {
+  return () => `${publicUrl()}/api/${servedVersion(config.apiVersions)}`;
+}
+
 export function exportOperations(
   { access, storage, tenancy, sequencer, exporting, workers, steadyNowMs }: Store,
   cursors: Cursors,
-  { clock, nextId, random, telemetry, publicUrl }: Surroundings,
+  { config, clock, nextId, random, telemetry, publicUrl }: Surroundings,
 ) {
   const { exports, change } = access;
   const { files, keys, destinations } = exporting;
@@ -137,7 +142,7 @@ export function exportOperations(
       destinations,
       steadyNowMs,
       work: storage.work,
-      publicUrl,
+      apiUrl: apiUrlOf({ config, publicUrl }),
       wake: () => workers.wake('Export'),
     }),
     'exports.deliver': createDeliver({

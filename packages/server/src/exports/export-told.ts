@@ -8,7 +8,7 @@ import { instant } from '../runtime/clock.ts';
 import { type ExportViewParts, linkOf } from './export-view.ts';
 import type { Exports } from './exports.ts';
 
-export interface ExportToldParts extends Pick<ExportViewParts, 'keys' | 'clock' | 'publicUrl' | 'files'> {
+export interface ExportToldParts extends Pick<ExportViewParts, 'keys' | 'clock' | 'apiUrl' | 'files'> {
   readonly exports: Pick<Exports, 'version' | 'find'>;
 }
 

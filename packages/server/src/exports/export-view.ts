@@ -17,8 +17,8 @@ export interface ExportViewParts {
   readonly keys: Pick<ExportKeys, 'open'>;
   readonly files: Pick<ExportFiles, 'has'>;
   readonly clock: { now(): number };
-  /** Where callers reach the service, without a slash at the end. */
-  readonly publicUrl: () => string;
+  /** Where callers reach a version of the interface that answers, without a slash at the end. */
+  readonly apiUrl: () => string;
 }
 
 /** Undefined once it is over. */
@@ -133,7 +133,7 @@ export async function hasFile(
 /** Signed anew each time. It never outlives the file. */
 export async function linkOf(
   record: ExportRecord,
-  { keys, clock, publicUrl, files }: Pick<ExportViewParts, 'keys' | 'clock' | 'publicUrl' | 'files'>,
+  { keys, clock, apiUrl, files }: Pick<ExportViewParts, 'keys' | 'clock' | 'apiUrl' | 'files'>,
 ): Promise<Pick<Export, 'downloadUrl' | 'expiresAt'>> {
   const nowMs = clock.now();
   if (!(await hasFile(record, files, nowMs))) return {};
@@ -143,7 +143,7 @@ export async function linkOf(
   const signature = signLink({ tenantId, exportId, runId, expires }, await keys.open(record));
   const query = new URLSearchParams({ tenant: tenantId, expires: String(expires), signature });
   return {
-    downloadUrl: `${publicUrl()}/api/v1/exports/${exportId}/download?${query.toString()}`,
+    downloadUrl: `${apiUrl()}/exports/${exportId}/download?${query.toString()}`,
     expiresAt: instant(expires * 1000),
   };
 }

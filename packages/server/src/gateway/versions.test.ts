@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AuditError, type OperationName, operationNamed } from '@tallystick/contract';
-import { checkRetired, checkSunset, type VersionStates } from './versions.ts';
+import { checkRetired, checkSunset, servedVersion, type VersionStates } from './versions.ts';
 
 const codeOf = (run: () => unknown): string => {
   try {
@@ -42,4 +42,12 @@ test('what stands outside all versions is always served', () => {
     codeOf(() => checkVersion('process.live', undefined, states('Retired'))),
     'none',
   );
+});
+
+test('links name the newest version that answers', () => {
+  const active = states('Active').v1;
+  const retired = { ...active, state: 'Retired' } as const;
+  assert.equal(servedVersion({ v1: active, v2: active }), 'v2');
+  assert.equal(servedVersion({ v1: retired, v2: active }), 'v2');
+  assert.equal(servedVersion({ v1: active, v2: retired }), 'v1');
 });

@@ -10,6 +10,12 @@ export type VersionStates = Config['apiVersions'];
 /** Used for requests outside all versions. */
 export const FIRST_VERSION: Version = 'v1';
 
+/** The newest that is not retired, for links that are to work for a while. */
+export function servedVersion(states: VersionStates): Version {
+  const served = (Object.keys(states) as Version[]).filter((version) => states[version].state !== 'Retired');
+  return served.toSorted().at(-1) ?? FIRST_VERSION;
+}
+
 /** A retired version is gone: it is refused as an unknown route is, before the caller is authenticated. */
 export function checkRetired(version: Version | undefined, states: VersionStates): void {
   if (version === undefined || states[version].state !== 'Retired') return;

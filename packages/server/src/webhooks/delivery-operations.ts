@@ -142,23 +142,24 @@ async function redeliver(
   const subscription = await found(call, subscriptionId, parts);
   const jobs = parts.work.forTenant(call.tenant!);
   const job = await jobs.findUnique(DELIVERY, webhookId);
-  if (job?.lane !== subscriptionId)
-    throw new AuditError('DELIVERY_NOT_FOUND', ERRORS.DELIVERY_NOT_FOUND.meaning);
+  if (job?.lane !== subscriptionId) throw unknownDelivery();
   const { nextAttemptAt: _, ...delivery } = shown(subscription, job);
   const body: Delivery = { ...delivery, status: 'Queued', attemptNumber: 0 };
   return acceptJob(
     call,
     body,
     parts,
-    async (once) => {
-      const again = await jobs.doAgain(job.jobId, once);
-      // A delivery that is being sent right now needs nothing more; its answer is kept for repeats all the same.
-      return again.status !== 'Unknown' || once === undefined
-        ? again
-        : jobs.enqueue({ jobId: parts.nextId(), kind: 'Answer', body: '{}', once });
+    // One that is being sent right now is sent again: what comes of the attempt under way does not count.
+    (once) => jobs.doAgain(job.jobId, once),
+    ({ status }) => {
+      if (status === 'Unknown') throw unknownDelivery();
+      parts.wake(DELIVERY);
     },
-    () => parts.wake(DELIVERY),
   );
+}
+
+function unknownDelivery(): AuditError {
+  return new AuditError('DELIVERY_NOT_FOUND', ERRORS.DELIVERY_NOT_FOUND.meaning);
 }
 
 /** Without answers, since this is also kept for repeats of a request. */

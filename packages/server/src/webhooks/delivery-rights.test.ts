@@ -144,11 +144,11 @@ test('a repeat is answered as the first request was, after a restart too; anothe
   assert.equal(tests.length, 1);
 });
 
-test('who asks for a delivery again while it is being sent gets the same answer when the request is repeated', async () => {
+test('a delivery that is being sent begins again when somebody asks for it, once for a key', async () => {
   await using consumer = await Consumer.start();
   const { tenant, path, deliveries } = await consuming(app, 'under-way', consumer, {});
-  let answer = () => {};
-  consumer.reply = () => (response) => void (answer = () => response.writeHead(200).end());
+  const answers: ((status: number) => void)[] = [];
+  consumer.reply = () => (response) => void answers.push((status) => response.writeHead(status).end());
   await tenant.send({});
   await consumer.gotMany(1);
   const [{ webhookId } = assert.fail()] = await deliveries();
@@ -160,9 +160,17 @@ test('who asks for a delivery again while it is being sent gets the same answer 
     });
   const first = await redeliver();
   assert.equal(first.code, '202');
-  answer();
+  await consumer.gotMany(2);
+  answers[0]!(500);
+  answers[1]!(200);
   await until(async () => (await deliveries('?status=Acknowledged')).length === 1);
   const repeat = await redeliver();
   assert.deepEqual([repeat.code, repeat.body], ['200', first.body]);
-  assert.equal(consumer.got.length, 1, 'it is not sent again');
+  assert.equal(consumer.got.length, 2, 'it is not sent a third time');
+  const [delivery] = await deliveries();
+  assert.deepEqual(
+    delivery?.attempts.map(({ attemptNumber, responseStatus }) => [attemptNumber, responseStatus]),
+    [[1, 200]],
+    'the attempt that was under way does not count',
+  );
 });

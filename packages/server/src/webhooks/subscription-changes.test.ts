@@ -31,6 +31,7 @@ function setUp(count: number, ...answers: ChangeResult[]) {
       all: async () => all,
       version: async () => undefined,
     },
+    circuits: { find: async () => new Map() },
     tenancy: { provide: async () => CALL.tenantRecord! },
     async change({ writes }) {
       versions.push(writes[0]!.version);
@@ -62,7 +63,7 @@ test('what makes a subscription no larger is never refused for the limits of the
 test('a change that comes second is made anew on what the first has left', async () => {
   const stale = { status: 'Stale', id: '0', version: 2 } as const;
   const { change, versions } = setUp(1, stale, stale);
-  assert.equal((await change('Updated')).version, 4);
+  assert.equal((await change('Updated')).subscription.version, 4);
   assert.deepEqual(versions, [2, 3, 4]);
 });
 

@@ -11,13 +11,16 @@ import { UNCLASSIFIED } from '../repeats.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { type IdempotencyTime, idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { Circuits, Standing } from './circuits.ts';
 import { gateJob } from './lane-circuits.ts';
 import { budgetFaults, INVALID_URL } from './subscription-faults.ts';
+import { standingNow } from './subscription-views.ts';
 import { contentOfSubscription, SUBSCRIPTION_KIND, type SubscriptionRecord } from './subscription.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 export interface SubscriptionChangeParts extends IdempotencyTime {
   readonly subscriptions: Subscriptions;
+  readonly circuits: Circuits;
   readonly tenancy: Pick<Tenancy, 'provide'>;
   readonly change: ChangeRecords;
   readonly telemetry: Pick<Telemetry, 'info'>;
@@ -34,6 +37,12 @@ export type NextSubscription = Omit<SubscriptionRecord, 'version' | 'updatedAtMs
 export interface Changed {
   readonly subscription: NextSubscription;
   readonly act: Act;
+}
+
+/** As it is shown in the answer, which a repeat gets again. */
+export interface Answered {
+  readonly subscription: SubscriptionRecord;
+  readonly standing: Standing;
 }
 
 /** Undefined where nothing is to be changed. */
@@ -59,15 +68,16 @@ export class SubscriptionChanges {
     return found;
   }
 
-  async create(call: Call, make: () => Promise<NextSubscription>): Promise<SubscriptionRecord> {
+  async create(call: Call, make: () => Promise<NextSubscription>): Promise<Answered> {
     const tenant = await this.#parts.tenancy.provide(call.tenant!);
     return this.#turns.take(call.tenant!, async () => {
       const next = await make();
       const made = { ...this.#versionOf(call, next, 1), updatedAtMs: next.createdAtMs };
       await this.#requireBudget(made);
+      const answered = { subscription: made, standing: await standingNow(made, this.#parts) };
       // Nobody else can have changed it: its id is new.
-      await this.#put(call, tenant, made, 'Created');
-      return made;
+      await this.#put(call, tenant, answered, 'Created');
+      return answered;
     });
   }
 
@@ -77,17 +87,18 @@ export class SubscriptionChanges {
     subscriptionId: SubscriptionId,
     ifMatches: (version: number) => void,
     make: Make,
-  ): Promise<SubscriptionRecord> {
+  ): Promise<Answered> {
     return this.#turns.take(call.tenant!, async () => {
       for (let attempt = 1; ; attempt++) {
         const current = await this.found(call, subscriptionId);
         ifMatches(current.version);
         const changed = await make(current);
-        if (changed === undefined) return current;
+        if (changed === undefined) return this.#leave(call, current);
         const next = this.#versionOf(call, changed.subscription, current.version + 1);
         if (changed.act === 'Updated') await this.#requireBudget(next);
+        const answered = { subscription: next, standing: await standingNow(next, this.#parts) };
         // A subscription belongs to a tenant, so there is one.
-        if (await this.#put(call, call.tenantRecord!, next, changed.act)) return next;
+        if (await this.#put(call, call.tenantRecord!, answered, changed.act)) return answered;
         if (attempt === ATTEMPTS_MAX)
           throw new AuditError(
             'SERVICE_UNAVAILABLE',
@@ -97,9 +108,25 @@ export class SubscriptionChanges {
     });
   }
 
+  /** The request has taken effect: it must not do so once more when it is repeated later. */
+  async #leave(call: Call, subscription: SubscriptionRecord): Promise<Answered> {
+    const answered = { subscription, standing: await standingNow(subscription, this.#parts) };
+    const once = this.#onceOf(call, call.tenantRecord!, answered);
+    const { correlationId } = call.correlation;
+    if (once !== undefined)
+      recordsOf(await this.#parts.change({ owner: subscription.tenantId, writes: [], correlationId, once }));
+    return answered;
+  }
+
+  #onceOf(call: Call, tenant: TenantRecord, { subscription, standing }: Answered) {
+    const note = `${subscription.subscriptionId} ${subscription.version} ${JSON.stringify(standing)}`;
+    return onceOf(call, tenant, idempotencyNowMs(this.#parts), UNCLASSIFIED, note);
+  }
+
   /** False if another caller has changed it meanwhile. */
-  async #put(call: Call, tenant: TenantRecord, subscription: SubscriptionRecord, act: Act): Promise<boolean> {
+  async #put(call: Call, tenant: TenantRecord, answered: Answered, act: Act): Promise<boolean> {
     const { change, telemetry } = this.#parts;
+    const { subscription } = answered;
     const { subscriptionId: id, version, tenantId: owner } = subscription;
     const { requestId, correlationId } = call.correlation;
     // Report it before it is done, so that no change goes unreported.
@@ -111,7 +138,7 @@ export class SubscriptionChanges {
       requestId,
       caller: subscription.updatedBy,
     });
-    const once = onceOf(call, tenant, idempotencyNowMs(this.#parts), UNCLASSIFIED, `${id} ${version}`);
+    const once = this.#onceOf(call, tenant, answered);
     const notice = {
       kind: KINDS.administration,
       action: ACTIONS[act],

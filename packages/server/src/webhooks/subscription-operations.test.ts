@@ -251,6 +251,14 @@ test('a repeat gets the first answer without the secret, and makes nothing', asy
   await ask('POST', `${path}/resume`);
   assert.deepEqual((await ask('POST', `${path}/pause`, undefined, once)).body, paused.body);
   assert.equal((await ask('GET', path)).body.status, 'Active', 'the repeat has paused nothing');
+  const idle = { 'Idempotency-Key': 'nothing-to-change' };
+  const left = await ask('POST', `${path}/resume`, undefined, idle);
+  assert.equal((await ask('POST', `${path}/pause`)).body.status, 'Paused');
+  assert.deepEqual((await ask('POST', `${path}/resume`, undefined, idle)).body, left.body);
+  assert.equal((await ask('GET', path)).body.status, 'Paused', 'the repeat has resumed nothing');
+  const { subscriptionId: other } = await subscribed(ask, { name: 'other' });
+  const elsewhere = await ask('POST', `/${other}/resume`, undefined, idle);
+  assert.equal(elsewhere.code, '409 IDEMPOTENCY_KEY_REUSED');
   const put = await ask('PUT', path, { ...SUBSCRIPTION, name: 'put' }, once);
   await ask('PATCH', path, { name: 'patched' });
   assert.deepEqual((await ask('PUT', path, { ...SUBSCRIPTION, name: 'put' }, once)).body, put.body);

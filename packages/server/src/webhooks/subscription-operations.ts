@@ -9,6 +9,7 @@ import {
   type SubscriptionConfiguration,
   type SubscriptionId,
 } from '@tallystick/contract';
+import { parseJson } from '@tallystick/evidence';
 import { foreignTenant } from '../access/foreign-tenant.ts';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import type { Cursors } from '../paging.ts';
@@ -16,10 +17,11 @@ import { requireMatch } from '../records/if-match.ts';
 import { instant } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
-import type { Circuits } from './circuits.ts';
+import type { Circuits, Standing } from './circuits.ts';
 import { type ConfigureParts, newSubscription, replacedSubscription, urlFaults } from './configure.ts';
 import { patched } from './configured.ts';
 import {
+  type Answered,
   type Changed,
   requireSound,
   type SubscriptionChangeParts,
@@ -72,12 +74,12 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
       ): Promise<Answer<'subscriptions.create'>> {
         const faults = await urlFaults(sent.url, parts);
         let secret = '';
-        const made = await changes.create(call, async () => {
+        const { subscription: made, standing } = await changes.create(call, async () => {
           const next = await newSubscription(call, sent, faults, parts);
           ({ secret } = next);
           return next.subscription;
         });
-        const { body, facts } = shownAnswer(made, await standingNow(made, parts));
+        const { body, facts } = shownAnswer(made, standing);
         return { kind: 'Created', body: { ...body, secret }, facts };
       },
       rules: ({ subscription }: Received['input']) => violationsOf(subscription),
@@ -92,10 +94,13 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
         // Ask no name server for a subscription that does not exist.
         await changes.found(call, subscriptionId);
         const faults = await urlFaults(sent.url, parts);
-        const next = await changes.change(call, subscriptionId, matching(ifMatch), (current) =>
-          configured(call, sent, { current, faults, isActiveSaid: true }, parts),
+        const { subscription, standing } = await changes.change(
+          call,
+          subscriptionId,
+          matching(ifMatch),
+          (current) => configured(call, sent, { current, faults, isActiveSaid: true }, parts),
         );
-        return { kind: 'Done', ...shownAnswer(next, await standingNow(next, parts)) };
+        return { kind: 'Done', ...shownAnswer(subscription, standing) };
       },
       rules: ({ subscription }: Received['input']) => violationsOf(subscription),
       checkReach: requireOwnTenant,
@@ -113,7 +118,7 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
         const isActiveSaid = patch.active !== undefined;
         return configured(call, wanted, { current, faults, isActiveSaid }, parts);
       });
-      return { kind: 'Done', ...shownAnswer(next, await standingNow(next, parts)) };
+      return { kind: 'Done', ...shownAnswer(next.subscription, next.standing) };
     },
   };
 }
@@ -159,7 +164,7 @@ function switching(changes: SubscriptionChanges, parts: SubscriptionOperationPar
       const act = active ? 'Resumed' : 'Paused';
       return switched && { subscription: { ...current, ...switched }, act };
     });
-    return { kind: 'Done', ...shownAnswer(next, await standingNow(next, parts)) } as const;
+    return { kind: 'Done', ...shownAnswer(next.subscription, next.standing) } as const;
   };
   const answerAgain = answerSubscriptionAgain(parts);
   return {
@@ -207,12 +212,12 @@ function rotating(changes: SubscriptionChanges, parts: SubscriptionOperationPart
         const boxes = { ...others, secret: box, ...previous };
         return { subscription: { ...current, boxes }, act: 'SecretRotated' };
       });
-      return { kind: 'Done', body: { ...rotated(next), secret } };
+      return { kind: 'Done', body: { ...rotated(next.subscription), secret } };
     },
     rules: ({ rotation }: Received['input']): OwnViolation[] =>
       graceFaults(rotation).map((detail) => ({ member: 'rotation', detail })),
     answerAgain: async (call: Call, _: Received, { note }: UsedIdempotencyKey) =>
-      ({ kind: 'Repeated', body: rotated(await subscriptionNoted(call, note, parts)) }) as const,
+      ({ kind: 'Repeated', body: rotated((await answerNoted(call, note, parts)).subscription) }) as const,
   };
 }
 
@@ -242,21 +247,23 @@ function requireOwnTenant(call: Call, { subscription }: Received['input']): void
   if (mismatch !== undefined) throw new AuditError(mismatch.code, mismatch.message, mismatch);
 }
 
-/** The version that the first answer showed. */
-async function subscriptionNoted(
+/** What the first answer showed. */
+async function answerNoted(
   call: Call,
   note: string,
-  { subscriptions }: Pick<SubscriptionOperationParts, 'subscriptions'>,
-): Promise<SubscriptionRecord> {
-  const [subscriptionId = '', version] = note.split(' ');
-  const found = await subscriptions.version(call.tenant!, subscriptionId, Number(version));
-  if (found === undefined) throw unknownSubscription(subscriptionId);
-  return found;
+  parts: Pick<SubscriptionOperationParts, 'subscriptions' | 'circuits'>,
+): Promise<Answered> {
+  const [, subscriptionId = '', version, standing] = /^(\S*) (\d+)(?: (.*))?$/.exec(note) ?? [];
+  const subscription = await parts.subscriptions.version(call.tenant!, subscriptionId, Number(version));
+  if (subscription === undefined) throw unknownSubscription(subscriptionId);
+  const then =
+    standing === undefined ? await standingNow(subscription, parts) : (parseJson(standing) as Standing);
+  return { subscription, standing: then };
 }
 
 function answerSubscriptionAgain(parts: SubscriptionOperationParts) {
   return async (call: Call, _: Received, { note }: UsedIdempotencyKey) => {
-    const noted = await subscriptionNoted(call, note, parts);
-    return { kind: 'Repeated', ...shownAnswer(noted, await standingNow(noted, parts)) } as const;
+    const { subscription, standing } = await answerNoted(call, note, parts);
+    return { kind: 'Repeated', ...shownAnswer(subscription, standing) } as const;
   };
 }

@@ -232,7 +232,7 @@ export interface TenantJobs {
    * they are claimed again is not kept either: they may have read what is removed now.
    */
   forgetHeard(kind: JobKind): Promise<boolean>;
-  /** Begins again, with its first attempt, whatever became of it; undefined: there is none, or it is held. */
+  /** Begins again, with its first attempt, whatever became of it. One that is held is taken from its holder, whose outcome does not count. */
   doAgain(jobId: string, once?: JobKey): Promise<Retried>;
   /** Unless it has expired by `steadyNowMs`. */
   usedKey(operation: OperationName, key: string, steadyNowMs: number): Promise<UsedJobKey | undefined>;

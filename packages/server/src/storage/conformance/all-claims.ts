@@ -6,6 +6,7 @@ import { heardClaims } from './heard.ts';
 import { holdClaims } from './holds.ts';
 import { jobBatchClaims } from './job-batches.ts';
 import { laneClaims } from './lanes.ts';
+import { parkedClaims } from './parked-jobs.ts';
 import { overdueClaims } from './overdue.ts';
 import { byteClaims } from './log-bytes.ts';
 import { chainClaims } from './log-chain.ts';
@@ -39,6 +40,7 @@ const BESIDE_CONTENT = [
   jobBatchClaims,
   heardClaims,
   laneClaims,
+  parkedClaims,
   overdueClaims,
   followClaims,
   violationClaims,

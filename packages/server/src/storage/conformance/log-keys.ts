@@ -45,6 +45,20 @@ export const keyClaims: Claims = {
     assert.equal((await place.rows('acme')).length, 2);
   },
 
+  'a request that changes nothing uses its key up': async (place) => {
+    const first = request('acme', [], { once: once('k') });
+    await using storage = await openWith(place, 'acme');
+    assert.deepEqual(await append(storage, first), { status: 'Done', outcomes: [] });
+    const used = await storage.log.forTenant('acme').usedKey('events.ingest', 'k', NOW_MS);
+    assert.deepEqual([used?.note, used?.outcomes], ['note of k', []]);
+    assert.equal(
+      (await append(storage, request('acme', [draftOf()], { once: once('k') }))).status,
+      'Repeated',
+    );
+    assert.equal((await place.rows('acme')).length, 0);
+    assert.equal((await append(storage, request('acme', [draftOf()]))).status, 'Done');
+  },
+
   'another request under a used key is told so, and stores nothing': async (place) => {
     await using storage = await openWith(place, 'acme');
     await append(storage, request('acme', [draftOf()], { once: once('k') }));

@@ -63,7 +63,8 @@ export class PoolWriter<H extends Head> {
       recognize(request, (eventId) => this.#tables.storedId(head, eventId)),
     );
     const outcomes = this.#place(request, recognized, head, given);
-    if (once !== undefined && outcomes.some((outcome) => 'index' in outcome)) {
+    // A request that changes nothing uses its key up, one whose events are all refused does not.
+    if (once !== undefined && (outcomes.length === 0 || outcomes.some((outcome) => 'index' in outcome))) {
       this.#tables.putUsedKey(head, classedWith(once, recognized), outcomes);
     }
     for (const record of request.records) this.#tables.putRecord(head, record);

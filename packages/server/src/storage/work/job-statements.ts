@@ -181,7 +181,8 @@ function reading<S>({ again, prepare }: ShownDialect<S>) {
     revive: prepare(
       `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY} AND state = 'Dead'`,
     ),
-    doAgain: prepare(`UPDATE jobs SET ${again} WHERE ${OF_ONE} AND state <> 'Held'`),
+    // Whoever holds it loses it: the token is another one.
+    doAgain: prepare(`UPDATE jobs SET ${again}, token = token + 1 WHERE ${OF_ONE}`),
     findUnique: prepare(
       `SELECT ${JOB} FROM jobs WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY}`,
     ),

@@ -14,6 +14,8 @@ export function laneStatements<S>(dialect: ShownDialect<S>) {
 }
 
 function doing<S>({ now, lock, among, rowsOf, idIn, prepare }: ShownDialect<S>) {
+  const firstOf = (isRetry: number) =>
+    `SELECT min(wake_ms) FROM jobs WHERE ${OF_LANE} AND is_retry = ${isRetry} AND place = 0 AND state = 'Waiting'`;
   const ofGiven = 'tenant_id = $1 AND kind = $2 AND lane = given.lane';
   return {
     /** What a claim must know of lanes. It counts up to $4 jobs that wait. */
@@ -36,8 +38,11 @@ function doing<S>({ now, lock, among, rowsOf, idIn, prepare }: ShownDialect<S>) 
     lanesToRefill: prepare(
       'SELECT tenant_id, lane FROM lanes WHERE kind = $1 AND is_open = 1 AND has_parked = 1 LIMIT $2',
     ),
+    // Before all that has come since, in the order of their ids: they are due since the lane is open.
     unpark: prepare(
-      `UPDATE jobs SET state = 'Waiting' WHERE tenant_id = $1 AND ${idIn(`SELECT job_id FROM jobs WHERE ${OF_LANE} AND state = 'Parked' ORDER BY place, job_id LIMIT $4`)}`,
+      `UPDATE jobs SET state = 'Waiting', wake_ms = (SELECT min(since) FROM (
+         SELECT since_ms AS since FROM lanes WHERE ${OF_LANE} UNION ALL ${firstOf(0)} UNION ALL ${firstOf(1)}) AS due)
+       WHERE tenant_id = $1 AND ${idIn(`SELECT job_id FROM jobs WHERE ${OF_LANE} AND state = 'Parked' ORDER BY place, job_id LIMIT $4`)}`,
     ),
     hasNoneParked: prepare(`UPDATE lanes SET has_parked = 0 WHERE ${OF_LANE}`),
     overParked: prepare(
