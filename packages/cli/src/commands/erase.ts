@@ -27,6 +27,8 @@ interface EraseOptions extends ServiceOptions, JsonOption, YesOption {
 }
 
 const LOOK_AGAIN_MS = 500;
+/** Without counts nobody is told that only what holds keep is left, which may take years: a minute. */
+const UNCOUNTED_LOOKS_MAX = 120;
 
 export function eraseCommand(): Command {
   const command = new Command('erase')
@@ -99,11 +101,12 @@ async function erase(options: EraseOptions): Promise<void> {
 async function ended(asked: Erasure, service: ServedRedaction): Promise<Erasure | AwaitingConfirmation> {
   const { systemClock, wait } = await import('@tallystick/server');
   using progress = startProgress('erasing', 'events');
-  for (;;) {
+  for (let looks = 1; ; looks++) {
     const erasure = await service.erasure(asked.erasureId);
-    const { status, matchedEvents, erasedEvents = 0, heldEvents } = erasure;
+    const { status, matchedEvents, erasedEvents, heldEvents } = erasure;
     if (status === 'Completed' || status === 'Failed' || heldEvents !== undefined) return erasure;
-    progress.show(erasedEvents, matchedEvents);
+    if (erasedEvents === undefined && looks === UNCOUNTED_LOOKS_MAX) return erasure;
+    progress.show(erasedEvents ?? 0, matchedEvents);
     await wait(systemClock, LOOK_AGAIN_MS);
   }
 }

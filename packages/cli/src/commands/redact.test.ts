@@ -83,3 +83,20 @@ test('what is stored about a person is erased, and the command waits until it is
   const unknown = await command('people', 'confirm', '01KE0000000000000000000099');
   assert.equal(unknown.code, 1);
 });
+
+test('an erasure is waited for, and said to be done, also for a caller who is not told how many events that are', async () => {
+  await sent('ruled');
+  const effect = { access: 'Deny', roles: ['Admin'] };
+  const hidden = {
+    name: 'hidden',
+    policyType: 'Access',
+    rules: [{ conditions: { action: 'Fire.Person' }, effect }],
+  };
+  await policedTenant(service.url, 'ruled').send('POST', 'policies', hidden);
+  const done = await command('ruled', 'erase', '--user-id', 'u-9', '--reason', 'x', '--yes');
+  assert.deepEqual([done.code, done.stderr], [0, '']);
+  assert.match(
+    done.stdout,
+    /^erasure [0-9A-Z]{26}: Completed, under notice [0-9A-Z]{26}\nhow many events that are is told only /,
+  );
+});

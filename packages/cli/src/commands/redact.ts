@@ -79,6 +79,8 @@ function erasureLines(erasure: Erasure): string[] {
   const { erasureId, status, matchedEvents, erasedEvents, heldEvents = 0, noticeId, failureReason } = erasure;
   const lines = [`erasure ${erasureId}: ${status}, under notice ${noticeId ?? '-'}`];
   if (matchedEvents !== undefined) lines.push(`${erasedEvents} of ${matchedEvents} events erased`);
+  if (erasedEvents === undefined)
+    lines.push('how many events that are is told only to callers from whom nothing is withheld');
   if (heldEvents > 0) lines.push(`${heldEvents} are kept by legal holds, and are erased when these end`);
   if (failureReason !== undefined) lines.push(failureReason);
   return lines;

@@ -73,10 +73,10 @@ function isAwaiting(value: unknown): value is AwaitingConfirmation {
 
 function isErasure(value: unknown): value is Erasure {
   const erasure = membersOf(value);
-  const counts = ['matchedEvents', 'heldEvents'].map((name) => erasure[name]);
+  // Readers who do not see every event get no counts.
+  const counts = ['matchedEvents', 'erasedEvents', 'heldEvents'].map((name) => erasure[name]);
   return (
     areTexts(erasure, ['erasureId', 'status', 'requestedAt', 'requestedBy']) &&
-    isCount(erasure['erasedEvents']) &&
     counts.every((count) => count === undefined || isCount(count))
   );
 }
