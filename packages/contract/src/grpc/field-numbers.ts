@@ -201,7 +201,7 @@ RuleConfiguration: ruleId 1, name 2, enabled 3, conditions 4, effect 5
 RuleEffect: classification 1, redactFields 2, retentionPeriod 3, legalHold 4, access 5, roles 6, maxClassification 7, violationType 8, severity 9, threshold 10
 RuleMatch: policyId 1, policyName 2, policyVersion 3, ruleId 4, decided 5, values 6
 Schedule: scheduleId 1, tenantId 2, name 3, every 4, criteria 5, format 6, contentColumns 7, destination 8, active 9, createdAt 10, createdBy 11, updatedAt 12, nextRunAt 13, lastRun 14
-ScheduleChange: name 1, every 2, destination 3, active 4
+ScheduleChange: name 1, every 2, destination 3, active 4, criteria 5, format 6, contentColumns 7
 ScheduleRequest: name 1, every 2, criteria 3, format 4, contentColumns 5, destination 6, fromSequence 7, active 8
 ScheduleRun: number 1, exportId 2, status 3, fromSequence 4, toSequence 5, manifest 6
 SearchAnswer: results 1, totalCount 2, totalCountRelation 3, nextCursor 4, hasMore 5, aggregations 6, aggregationsRelation 7, metadata 8

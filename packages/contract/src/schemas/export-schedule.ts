@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox';
 import { LIMITS } from '../limits.ts';
-import { byDefault, choice, doc, object, optional, refusedAs, strictObject } from '../schema.ts';
+import { byDefault, choice, doc, object, optional, readOnly, refusedAs, strictObject } from '../schema.ts';
 import { Type } from '../type.ts';
 import {
   ContentColumns,
@@ -33,6 +33,8 @@ export const SchedulePeriod = choice(
 
 const name = text(LIMITS.nameLengthMax, 'For people.');
 const destination = refusedAs('INVALID_DESTINATION', DeliveryDestination);
+/** In a record that is sent back. */
+const unchanged = 'As it is; another one is refused.';
 const active = (sentence: string) => Type.Boolean({ description: sentence });
 
 export type ScheduleRequest = Static<typeof ScheduleRequest>;
@@ -47,7 +49,10 @@ export const ScheduleRequest = strictObject(
     contentColumns: optional(ContentColumns),
     destination,
     fromSequence: optional(
-      doc(Sequence, 'Where the first file begins; 1, the whole log so far, when absent.'),
+      doc(
+        Sequence,
+        'Where the first file begins: at most the sequence of the next event. 1, the whole log so far, when absent.',
+      ),
     ),
     active: optional(byDefault(active('It runs.'), true)),
   },
@@ -62,6 +67,10 @@ export const ScheduleChange = strictObject(
     every: optional(SchedulePeriod),
     destination: optional(destination),
     active: optional(active('False: it pauses. The next file has what came meanwhile.')),
+    criteria: optional(doc(ExportCriteria, unchanged)),
+    format: optional(doc(ExportFormat, unchanged)),
+    contentColumns: optional(doc(ContentColumns, unchanged)),
+    ...readOnly('scheduleId', 'tenantId', 'createdAt', 'createdBy', 'updatedAt', 'nextRunAt', 'lastRun'),
   },
 );
 

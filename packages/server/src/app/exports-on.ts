@@ -155,6 +155,7 @@ export function exportOperations(
     ...createScheduleOperations({
       ...common,
       schedules: access.schedules,
+      log: storage.log,
       change,
       cursors,
       destinations,

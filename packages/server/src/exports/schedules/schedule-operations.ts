@@ -6,8 +6,11 @@ import {
   type DeliveryDestination,
   type InputOf,
   LIMITS,
+  type Schedule,
   type ScheduleId,
+  type TenantId,
 } from '@tallystick/contract';
+import { canonicalJson, parseJson } from '@tallystick/evidence';
 import type { Tenancy } from '../../access/tenancy.ts';
 import type { TenantRecord } from '../../access/tenants.ts';
 import { type Call, type OwnViolation, type Received, receivedMember } from '../../call.ts';
@@ -18,7 +21,7 @@ import { UNCLASSIFIED } from '../../repeats.ts';
 import { ulidTimeMs } from '../../runtime/ids.ts';
 import { KeyedQueue } from '../../runtime/turns.ts';
 import { type IdempotencyTime, idempotencyNowMs, onceOf } from '../../streams/append/idempotency-key.ts';
-import type { UsedIdempotencyKey } from '../../streams/log.ts';
+import type { LogReader, UsedIdempotencyKey } from '../../streams/log.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import type { WorkStore } from '../../work/jobs.ts';
 import { contentColumnsOf } from '../content-columns.ts';
@@ -33,6 +36,7 @@ import { foundSchedule, type Schedules } from './schedules.ts';
 
 export interface ScheduleOperationParts extends ScheduleViewParts, IdempotencyTime {
   readonly schedules: Schedules;
+  readonly log: Pick<LogReader, 'forTenant'>;
   readonly change: ChangeRecords;
   readonly tenancy: Pick<Tenancy, 'provide'>;
   readonly destinations: Pick<Destinations, 'admit' | 'seal'>;
@@ -47,15 +51,18 @@ const ATTEMPTS_MAX = 20;
 
 export function createScheduleOperations(parts: ScheduleOperationParts) {
   const requests = new ScheduleRequests(parts);
-  const shown = async (record: ScheduleRecord) => {
-    const body = await showSchedule(record, parts);
-    return { body, facts: { etag: etagOf(record, body) } };
-  };
+  const shown = ({ record, body }: Answered) => ({ body, facts: { etag: etagOf(record, body) } });
+  /** The newest file as it stood then: nothing else that is shown changes without a version. */
   const answerAgain = async (call: Call, _: Received, { note }: UsedIdempotencyKey) => {
-    const [scheduleId = '', version] = note.split(' ');
+    const [, scheduleId = '', version, run] = /^(\S*) (\d+)(?: (.*))?$/.exec(note) ?? [];
     const record = await parts.schedules.version(call.tenant!, scheduleId, Number(version));
     if (record === undefined) throw new Error(`there is no version ${version} of the schedule ${scheduleId}`);
-    return { kind: 'Repeated', ...(await shown(record)) } as const;
+    const { lastRun: now, ...body } = await showSchedule(record, parts);
+    const lastRun = run === undefined ? now : (parseJson(run) as Schedule['lastRun'] | null);
+    return {
+      kind: 'Repeated',
+      ...shown({ record, body: { ...body, ...(lastRun && { lastRun }) } }),
+    } as const;
   };
   return {
     'exportSchedules.create': {
@@ -63,7 +70,7 @@ export function createScheduleOperations(parts: ScheduleOperationParts) {
         call: Call,
         { schedule }: InputOf<'exportSchedules.create'>,
       ): Promise<Answer<'exportSchedules.create'>> {
-        return { kind: 'Created', ...(await shown(await requests.create(call, schedule))) };
+        return { kind: 'Created', ...shown(await requests.create(call, schedule)) };
       },
       rules: ({ schedule }: Received['input']): OwnViolation[] => [
         ...criteriaOfFileFaults(schedule).map((detail) => ({ member: 'schedule', detail })),
@@ -88,15 +95,14 @@ export function createScheduleOperations(parts: ScheduleOperationParts) {
       { scheduleId }: InputOf<'exportSchedules.get'>,
     ): Promise<Answer<'exportSchedules.get'>> {
       const record = await foundSchedule(call.tenant!, scheduleId, parts.schedules);
-      return { kind: 'Done', ...(await shown(record)) };
+      return { kind: 'Done', ...shown({ record, body: await showSchedule(record, parts) }) };
     },
     'exportSchedules.replace': {
       async perform(
         call: Call,
         { scheduleId, ifMatch, changes }: InputOf<'exportSchedules.replace'>,
       ): Promise<Answer<'exportSchedules.replace'>> {
-        const record = await requests.replace(call, scheduleId, ifMatch, changes);
-        return { kind: 'Done', ...(await shown(record)) };
+        return { kind: 'Done', ...shown(await requests.replace(call, scheduleId, ifMatch, changes)) };
       },
       rules: ({ changes }: Received['input']) =>
         destinationFaults(receivedMember(changes, 'destination'), 'changes'),
@@ -110,6 +116,12 @@ export function createScheduleOperations(parts: ScheduleOperationParts) {
       return { kind: 'Removed', body: undefined };
     },
   };
+}
+
+/** As it is shown in the answer, which a repeat gets again. */
+interface Answered {
+  readonly record: ScheduleRecord;
+  readonly body: Schedule;
 }
 
 type Next = Omit<ScheduleRecord, 'version' | 'updatedAtMs'>;
@@ -132,12 +144,13 @@ class ScheduleRequests {
     return (await Promise.all(states)).flat().toSorted((a, b) => (a.scheduleId < b.scheduleId ? -1 : 1));
   }
 
-  async create(call: Call, wanted: InputOf<'exportSchedules.create'>['schedule']): Promise<ScheduleRecord> {
+  async create(call: Call, wanted: InputOf<'exportSchedules.create'>['schedule']): Promise<Answered> {
     const { tenancy, destinations, nextId } = this.#parts;
     const tenant = call.tenantRecord ?? (await tenancy.provide(call.tenant!));
     await destinations.admit(wanted.destination, tenant);
     return this.#turns.take(call.tenant!, async () => {
       await this.#requireRoom(call);
+      await this.#requireBegun(call.tenant!, wanted.fromSequence ?? 1);
       const { tenantId } = tenant;
       const scheduleId = nextId();
       const { name: createdBy, identity, roles, clearance } = call.caller!;
@@ -163,8 +176,9 @@ class ScheduleRequests {
         jobId: nextId(),
         last: undefined,
       };
-      await this.#put(call, record, 'Created', tenant);
-      return record;
+      const answered = { record, body: await showSchedule(record, this.#parts) };
+      await this.#put(call, answered, 'Created', tenant);
+      return answered;
     });
   }
 
@@ -173,12 +187,13 @@ class ScheduleRequests {
     scheduleId: ScheduleId,
     ifMatch: string | undefined,
     changes: InputOf<'exportSchedules.replace'>['changes'],
-  ): Promise<ScheduleRecord> {
+  ): Promise<Answered> {
     const { schedules, destinations, clock, nextId } = this.#parts;
     await foundSchedule(call.tenant!, scheduleId, schedules);
     const { name, every, destination, active } = changes;
     if (destination !== undefined) await destinations.admit(destination, call.tenantRecord!);
     return this.#change(call, scheduleId, ifMatch, 'Updated', async (current) => {
+      requireSame(current, changes);
       const next = {
         ...current,
         ...(name !== undefined && { uniqueName: name }),
@@ -217,16 +232,17 @@ class ScheduleRequests {
     ifMatch: string | undefined,
     act: ScheduleAct,
     make: (current: ScheduleRecord) => Promise<Next> | Next,
-  ): Promise<ScheduleRecord> {
+  ): Promise<Answered> {
     const { schedules, clock } = this.#parts;
     return this.#turns.take(call.tenant!, async () => {
       for (let attempt = 1; ; attempt++) {
         const current = await foundSchedule(call.tenant!, scheduleId, schedules);
         requireMatch(versionsNamed(ifMatch), current.version);
         const made = await make(current);
-        const next = { ...made, version: current.version + 1, updatedAtMs: clock.now() };
+        const record = { ...made, version: current.version + 1, updatedAtMs: clock.now() };
+        const answered = { record, body: await showSchedule(record, this.#parts) };
         // A schedule belongs to a tenant, so there is one.
-        if (await this.#put(call, next, act, call.tenantRecord!)) return next;
+        if (await this.#put(call, answered, act, call.tenantRecord!)) return answered;
         if (attempt === ATTEMPTS_MAX)
           throw new AuditError(
             'SERVICE_UNAVAILABLE',
@@ -237,7 +253,12 @@ class ScheduleRequests {
   }
 
   /** False if somebody else has changed it meanwhile. */
-  async #put(call: Call, record: ScheduleRecord, act: ScheduleAct, tenant: TenantRecord): Promise<boolean> {
+  async #put(
+    call: Call,
+    { record, body }: Answered,
+    act: ScheduleAct,
+    tenant: TenantRecord,
+  ): Promise<boolean> {
     const { change, telemetry, clock } = this.#parts;
     const { requestId, correlationId } = call.correlation;
     const { tenantId, scheduleId, version } = record;
@@ -251,9 +272,21 @@ class ScheduleRequests {
       caller,
     });
     const nowMs = idempotencyNowMs(this.#parts);
-    const once = onceOf(call, tenant, nowMs, UNCLASSIFIED, `${scheduleId} ${version}`);
+    const note = `${scheduleId} ${version} ${JSON.stringify(body.lastRun ?? null)}`;
+    const once = onceOf(call, tenant, nowMs, UNCLASSIFIED, note);
     const jobs = record.state === 'Active' ? [runJob(record, clock.now())] : [];
     return putSchedule({ record, act, requestId, correlationId, once, jobs }, change);
+  }
+
+  /** A file that begins behind the log would end before it begins. */
+  async #requireBegun(tenant: TenantId, fromSequence: number): Promise<void> {
+    const [newest] = await this.#parts.log.forTenant(tenant).streams({ before: undefined }, 1);
+    const next = (newest?.endIndex ?? 0) + 1;
+    if (fromSequence <= next) return;
+    const issue = `must be at most ${next}, the sequence of the next event`;
+    throw new AuditError('VALIDATION_FAILED', `fromSequence ${issue}.`, {
+      details: [{ field: 'fromSequence', issue, value: fromSequence }],
+    });
   }
 
   async #requireRoom(call: Call): Promise<void> {
@@ -264,4 +297,24 @@ class ScheduleRequests {
       details: [{ field: '', issue: 'is one too many' }],
     });
   }
+}
+
+/** A record that is sent back has what cannot be changed. */
+function requireSame(
+  { criteria, format, contentColumns }: ScheduleRecord,
+  sent: InputOf<'exportSchedules.replace'>['changes'],
+): void {
+  const columns = contentColumnsOf(sent.contentColumns ?? []);
+  const pairs = [
+    ['criteria', sent.criteria, criteria],
+    ['format', sent.format, format],
+    ['contentColumns', sent.contentColumns && columns, contentColumns],
+  ] as const;
+  const textOf = (value: unknown) => canonicalJson(value as Parameters<typeof canonicalJson>[0]);
+  const details = pairs
+    .filter(([, value, now]) => value !== undefined && textOf(value) !== textOf(now))
+    .map(([field]) => ({ field, issue: 'cannot be changed: make another schedule' }));
+  const [first] = details;
+  if (first === undefined) return;
+  throw new AuditError('VALIDATION_FAILED', `${first.field} ${first.issue}.`, { details });
 }

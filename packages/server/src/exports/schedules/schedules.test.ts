@@ -181,6 +181,14 @@ test('a filter is kept over the files, and a paused schedule leaves nothing out'
   const path = `/export-schedules/${body.scheduleId}`;
   await leap();
   await delivered(ask, body.scheduleId, 1);
+  const { destination: _, ...whole } = await seen(ask, body.scheduleId);
+  const once = { 'Idempotency-Key': 'put-back' };
+  const putBack = await ask('PUT', path, whole, once);
+  assert.deepEqual([putBack.code, putBack.body.lastRun], ['200', whole.lastRun]);
+  const other = { ...whole, criteria: {}, format: 'XML' };
+  const refused = await ask('PUT', path, other);
+  assert.equal(refused.code, '422 VALIDATION_FAILED');
+  assert.match(refused.text, /"field":"criteria".*"field":"format"/);
   const paused = await ask('PUT', path, { active: false, name: 'renamed' });
   assert.deepEqual([paused.code, paused.body.active, paused.body.name], ['200', false, 'renamed']);
   assert.equal(paused.body.nextRunAt, undefined);
@@ -191,6 +199,7 @@ test('a filter is kept over the files, and a paused schedule leaves nothing out'
   assert.equal((await ask('PUT', path, { active: true })).body.active, true);
   await leap();
   await delivered(ask, body.scheduleId, 2);
+  assert.deepEqual((await ask('PUT', path, whole, once)).body, putBack.body, 'as it stood then');
   const files = await verified(ask, 'paused');
   verifyChain(files);
   const names = files.flatMap(({ rows }) => rows.map(({ resource }) => resource.resourceId)).toSorted();
@@ -257,6 +266,10 @@ test('what is not sound is refused, and changes are told in the log', async () =
   assert.deepEqual(await refused(wanted({ contentColumns: ['payload.a'] })), [
     '422 VALIDATION_FAILED',
     'contentColumns',
+  ]);
+  assert.deepEqual(await refused(wanted({ fromSequence: 1_000_000 })), [
+    '422 VALIDATION_FAILED',
+    'fromSequence',
   ]);
   const once = { 'Idempotency-Key': 'schedule-once-01' };
   const made = await ask('POST', '/export-schedules', wanted(), once);
