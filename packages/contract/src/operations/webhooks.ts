@@ -180,7 +180,12 @@ export const WEBHOOK_OPERATIONS = [
       Accepted: 'The log is read again; the operation shows the progress.',
       Repeated: 'Recognised by its key: the first answer again.',
     },
-    rest: { method: 'POST', path: '/webhooks/subscriptions/{subscriptionId}/recover', body: 'recovery' },
+    rest: {
+      method: 'POST',
+      path: '/webhooks/subscriptions/{subscriptionId}/recover',
+      body: 'recovery',
+      answerHeaders: { Location: '/admin/operations/{operationId}' },
+    },
   }),
   operation({
     name: 'deliveries.list',

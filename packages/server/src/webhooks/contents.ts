@@ -51,6 +51,9 @@ export interface Told {
 
 type ReaderCall = Pick<Call, 'tenant' | 'tenantRecord' | 'correlation'> & Readers;
 
+/** What the subscription may see cannot be known at the moment: the tenant's settings, policies or holds were altered in the store. */
+export class UnreadableTenant extends Error {}
+
 export class Contents {
   readonly #parts: ContentParts;
   readonly #readers = new WeakMap<SubscriptionRecord, Readers>();
@@ -67,7 +70,7 @@ export class Contents {
     this.#published = new RecentReads(parts.clock);
   }
 
-  /** Undefined: there is nothing to tell. The log names the read by `requestId`. */
+  /** Undefined: there is nothing to tell. Throws UnreadableTenant. The log names the read by `requestId`. */
   async of(source: Source, subscription: SubscriptionRecord, requestId: string): Promise<Told | undefined> {
     if (source.of === 'System') return aboutNoEvent({ system: canonicalJson(source.change) });
     if (source.of === 'Level') return aboutNoEvent({ threshold: canonicalJson(source.crossing) });
@@ -76,7 +79,9 @@ export class Contents {
       return told && aboutNoEvent({ export: canonicalJson(told) });
     }
     const call = await this.#callOf(subscription, requestId);
-    if (call.tenantRecord === undefined || call.tenantRecord.isAltered === true) return undefined;
+    if (call.tenantRecord === undefined) return undefined;
+    if (call.tenantRecord.isAltered === true)
+      throw new UnreadableTenant(`the records of ${subscription.tenantId} were altered`);
     return source.of === 'Event'
       ? this.#event(source.index, call, subscription.tenantId)
       : this.#violation(source.violationId, call, subscription.tenantId);

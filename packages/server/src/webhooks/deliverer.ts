@@ -11,7 +11,7 @@ import type { LaneNews } from '../work/lanes.ts';
 import type { KindOfWork } from '../work/workers.ts';
 import { heardWith } from './answers.ts';
 import { withAttempt } from './attempts.ts';
-import type { Contents, Told } from './contents.ts';
+import { type Contents, type Told, UnreadableTenant } from './contents.ts';
 import type { KnownSubscriptions } from './known-subscriptions.ts';
 import { failed, failedForGood, laneOf, noteOf } from './lane-circuits.ts';
 import { type Pace, TURN_MS_MAX, WINDOW_MAX, WINDOW_MIN } from './pace.ts';
@@ -91,10 +91,8 @@ async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Prom
   try {
     subscription = await subscriptionOf(job, parts);
   } catch (error) {
-    // A record of the tenant was altered, perhaps this one. Send nothing until it is put right; no attempt is used up.
-    const reason = String(error);
-    parts.telemetry.warn('deliveries of a tenant wait: its subscriptions cannot be read', { tenant, reason });
-    return { status: 'PutOff', forMs: UNREADABLE_MS };
+    // A record of the tenant was altered, perhaps this one.
+    return waitForRecords(tenant, error, parts);
   }
   // It was deleted.
   if (subscription === undefined) return { status: 'Done' };
@@ -103,6 +101,13 @@ async function deliver(job: Job, signal: AbortSignal, parts: WorkingParts): Prom
   // The delivery waits in the queue instead.
   if (turnMs > TURN_MS_MAX) return putOff(subscription, turnMs);
   return deliverIn(turnMs, job, subscription, signal, parts);
+}
+
+/** Nothing is sent until they are put right, and no attempt is used up. */
+function waitForRecords(tenant: TenantId, error: unknown, { telemetry }: DelivererParts): JobOutcome {
+  const reason = String(error);
+  telemetry.warn('deliveries of a tenant wait: its records cannot be read', { tenant, reason });
+  return { status: 'PutOff', forMs: UNREADABLE_MS };
 }
 
 /** An unknown one may have been made on another node a moment ago. */
@@ -139,6 +144,7 @@ async function deliverIn(
     return outcome;
   } catch (error) {
     if (signal.aborted) throw error;
+    if (error instanceof UnreadableTenant) return waitForRecords(tenant, error, parts);
     telemetry.error('a delivery could not be made', error, { tenant, jobId });
     // Show no details: many who see the reason may not read the content.
     throw new Error(NOT_MADE, { cause: error });

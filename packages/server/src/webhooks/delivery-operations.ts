@@ -92,14 +92,15 @@ async function recover(
 ) {
   await found(call, subscriptionId, parts);
   const jobId = parts.nextId();
+  const sinceMs = Date.parse(since);
   const task: RecoveryTask = {
     subscriptionId,
-    sinceMs: Date.parse(since),
+    sinceMs,
     requestedBy: call.caller!.name,
     requestedAtMs: parts.clock.now(),
   };
   const job = { jobId, kind: RECOVERY, lane: subscriptionId, body: JSON.stringify(task) } as const;
-  const body: Recovery = { operationId: jobId, subscriptionId, since };
+  const body: Recovery = { operationId: jobId, subscriptionId, since: instant(sinceMs) };
   return acceptJob(
     call,
     body,
@@ -108,7 +109,7 @@ async function recover(
     ({ status }) => {
       if (status !== 'Enqueued')
         throw new AuditError(
-          'RATE_LIMITED',
+          'SERVICE_UNAVAILABLE',
           `${RECOVERIES_MAX} recoveries of this tenant are waiting already; try again when one has ended.`,
           { retryAfterSeconds: 60 },
         );

@@ -34,20 +34,20 @@ function mostInASecond(atMs: readonly number[]): number {
   return most;
 }
 
-test('a subscription gets 100 a second, and in no second more than a few above', async () => {
+test('a subscription gets nearly 100 a second, and in no second more', async () => {
   const clock = createFakeClock();
   const sent = await sentIn(5, new Pace({ clock, nodes: () => 1 }), clock, ['a']);
-  assert.ok(mostInASecond(sent) <= 103, `${mostInASecond(sent)} in a second`);
-  assert.ok(sent.length >= 500, `${sent.length} in five seconds`);
+  assert.ok(mostInASecond(sent) <= 100, `${mostInASecond(sent)} in a second`);
+  assert.ok(sent.length >= 485, `${sent.length} in five seconds`);
 });
 
 test('subscriptions of a tenant to one origin share its rate, and those who are put off do not starve it', async () => {
   const clock = createFakeClock();
   const lanes = Array.from({ length: 40 }, (_, i) => `lane-${i}`);
   const sent = await sentIn(5, new Pace({ clock, nodes: () => 1 }), clock, lanes);
-  assert.ok(mostInASecond(sent) <= 103, `${mostInASecond(sent)} in a second`);
+  assert.ok(mostInASecond(sent) <= 100, `${mostInASecond(sent)} in a second`);
   const started = sent.filter((at) => at < clock.now());
-  assert.ok(started.length >= 495, `${started.length} in five seconds`);
+  assert.ok(started.length >= 480, `${started.length} in five seconds`);
 });
 
 test('a turn that is too far away is not taken, however often it is asked for', () => {
@@ -64,12 +64,12 @@ test('nodes share the rate; another origin, or another tenant, has its own', asy
   let nodes = 4;
   const pace = new Pace({ clock, nodes: () => nodes });
   const turns = (tenant: string, lane: string, origin: string, count: number) =>
-    Array.from({ length: count }, () => pace.turnMs(tenant, lane, origin));
+    Array.from({ length: count }, () => Math.floor(pace.turnMs(tenant, lane, origin)));
   // Up to 20 ms are caught up with.
-  assert.deepEqual(turns('acme', 'a', ORIGIN, 4), [0, 20, 60, 100]);
-  assert.deepEqual(turns('acme', 'b', 'https://two.example.com', 2), [0, 20]);
-  assert.deepEqual(turns('other', 'a', ORIGIN, 2), [0, 20]);
-  assert.deepEqual(turns('acme', 'c', ORIGIN, 1), [140]);
+  assert.deepEqual(turns('acme', 'a', ORIGIN, 4), [0, 21, 62, 103]);
+  assert.deepEqual(turns('acme', 'b', 'https://two.example.com', 2), [0, 21]);
+  assert.deepEqual(turns('other', 'a', ORIGIN, 2), [0, 21]);
+  assert.deepEqual(turns('acme', 'c', ORIGIN, 1), [144]);
   nodes = 0;
   assert.deepEqual(turns('alone', 'a', ORIGIN, 4), [0, 0, 0, 10]);
 });

@@ -42,7 +42,8 @@ export class Pace {
   /** How long this delivery must wait for its turn, in milliseconds. Up to `TURN_MS_MAX` this also reserves the turn. */
   turnMs(tenant: TenantId, lane: string, origin: string): number {
     const nowNs = this.#parts.clock.monotonicNs();
-    const stepNs = (1e9 * Math.max(1, this.#parts.nodes())) / LIMITS.deliveriesPerSecondMax;
+    // With those that are made up for, no second has more of them than it may.
+    const stepNs = ((1e9 + LATE_NS) * Math.max(1, this.#parts.nodes())) / (LIMITS.deliveriesPerSecondMax - 1);
     const keys = [`${tenant}\nlane ${lane}`, `${tenant}\norigin ${origin}`];
     const atNs = Math.max(nowNs - LATE_NS, ...keys.map((key) => this.#nextNs.get(key) ?? 0));
     if (this.#nextNs.size > KEPT_MAX) this.#forget(nowNs);

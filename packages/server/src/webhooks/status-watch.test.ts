@@ -132,3 +132,17 @@ test('nodes that see it in the same minute make one delivery of it; a later one 
   assert.deepEqual(here, there);
   assert.equal(new Set([...here, ...later]).size, 6);
 });
+
+test('a change that comes again within the minute is told again', async () => {
+  const { clock, jobs, watched, loop } = watching();
+  watched.isUnreadable = false;
+  await clock.advance(10_000);
+  for (const status of ['Degraded', 'Healthy', 'Degraded', 'Healthy', 'Degraded'] as const) {
+    watched.report = reportOf('Healthy', status);
+    await clock.advance(8000);
+  }
+  await loop[Symbol.asyncDispose]();
+  const ofOne = toldIn(jobs).filter((each) => each.startsWith('acme one'));
+  assert.equal(ofOne.length, 5);
+  assert.match(ofOne.at(-1)!, / Healthy Degraded$/);
+});

@@ -1,5 +1,5 @@
 // Tells subscribers when the state of the service, or of a part of it, changes. If several nodes see the same change in the same minute, it
-// is one delivery. A change that some subscribers could not be told of stays owed, under the id that it had at first.
+// is one delivery; a change that comes again within the minute is another one. A change that some subscribers could not be told of stays owed, under the id that it had at first.
 
 import type { HealthReport } from '@tallystick/contract';
 import { type Clock, instant } from '../runtime/clock.ts';
@@ -30,6 +30,7 @@ export function startStatusWatch(parts: StatusWatchParts): Loop {
   const { clock, random, telemetry } = parts;
   let known: States | undefined;
   let owed: readonly Owed[] = [];
+  const seen = new SeenChanges();
   return startLoop({
     clock,
     random,
@@ -39,7 +40,7 @@ export function startStatusWatch(parts: StatusWatchParts): Loop {
     async turn() {
       const states = statesIn(await parts.report());
       const nowMs = clock.now();
-      const changes = known === undefined ? [] : changesBetween(known, states, nowMs);
+      const changes = known === undefined ? [] : changesBetween(known, states, nowMs, seen);
       known = states;
       owed = [
         ...owed.filter(({ sinceMs }) => nowMs - sinceMs < TRIED_FOR_MS),
@@ -65,14 +66,28 @@ function statesIn({ status, entries }: HealthReport): States {
 
 type Change = Extract<Source, { of: 'System' }>;
 
-function changesBetween(before: States, now: States, nowMs: number): Change[] {
+/** How often each change was seen in this minute, by the name that all nodes give it. */
+class SeenChanges {
+  #minute = 0;
+  #counts = new Map<string, number>();
+
+  idOf(change: string, nowMs: number): string {
+    const minute = Math.floor(nowMs / MINUTE_MS);
+    if (minute !== this.#minute) this.#counts = new Map();
+    this.#minute = minute;
+    const count = (this.#counts.get(change) ?? 0) + 1;
+    this.#counts.set(change, count);
+    return count === 1 ? `status ${change} ${minute}` : `status ${change} ${minute} ${count}`;
+  }
+}
+
+function changesBetween(before: States, now: States, nowMs: number, seen: SeenChanges): Change[] {
   const changed = [...now].filter(([name, status]) => before.has(name) && before.get(name) !== status);
   return changed.map(([component, status]) => {
     const previousStatus = before.get(component)!;
-    const minute = Math.floor(nowMs / MINUTE_MS);
     return {
       of: 'System',
-      id: `status ${component} ${previousStatus} ${status} ${minute}`,
+      id: seen.idOf(`${component} ${previousStatus} ${status}`, nowMs),
       change: {
         kind: 'SystemStatusChanged',
         component,

@@ -310,7 +310,7 @@ function requireSame(
     ['format', sent.format, format],
     ['contentColumns', sent.contentColumns && columns, contentColumns],
   ] as const;
-  const textOf = (value: unknown) => canonicalJson(value as Parameters<typeof canonicalJson>[0]);
+  const textOf = (value: unknown) => canonicalJson(value);
   const details = pairs
     .filter(([, value, now]) => value !== undefined && textOf(value) !== textOf(now))
     .map(([field]) => ({ field, issue: 'cannot be changed: make another schedule' }));
