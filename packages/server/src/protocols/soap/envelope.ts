@@ -35,7 +35,7 @@ export async function readMessage(
   return reader.message();
 }
 
-const STEPS_AT_ONCE = 64;
+const STEPS_AT_ONCE = 16;
 const NEXT: readonly string[] = [
   'http://schemas.xmlsoap.org/soap/actor/next',
   `${ENVELOPE_NAMESPACES['1.2']}/role/next`,

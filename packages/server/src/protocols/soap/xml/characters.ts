@@ -44,11 +44,18 @@ export function resolveReferences(text: string, malformed: (message: string) => 
         `${reference} is none of &amp; &lt; &gt; &quot; &apos; and no reference to a character`,
       );
     const code = decimal === undefined ? Number.parseInt(hexadecimal!, 16) : Number(decimal);
-    const character = code > 0x10ffff ? '\0' : String.fromCodePoint(code);
-    if (!hasOnlyCharacters(character)) throw malformed(`${reference} is no character of XML 1.0`);
-    return character;
+    if (!isCharacter(code)) throw malformed(`${reference} is no character of XML 1.0`);
+    return String.fromCodePoint(code);
   });
 }
+
+const isCharacter = (code: number): boolean =>
+  (code >= 0x20 && code <= 0xd7ff) ||
+  (code >= 0xe000 && code <= 0xfffd) ||
+  (code >= 0x10000 && code <= 0x10ffff) ||
+  code === 0x9 ||
+  code === 0xa ||
+  code === 0xd;
 
 const ESCAPED: Readonly<Record<string, string>> = {
   '&': '&amp;',

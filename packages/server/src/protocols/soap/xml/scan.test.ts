@@ -157,6 +157,66 @@ test('what has no bound in XML has one here', () => {
   assert.equal(codeOf(`<a>${'x'.repeat(1_048_577)}</a>`), 'REQUEST_TOO_LARGE');
 });
 
+test('a text that comes in pieces is the same text', () => {
+  for (const unit of ['&#x1F600;', '😀', '\r\n', ']', ']] >', '&amp;', 'é', '&#65;x'])
+    for (let before = 0; before < 9; before++) {
+      const text = 'x'.repeat(before) + unit.repeat(20_000);
+      const plain = unit
+        .replace('&amp;', '&')
+        .replace('&#65;', 'A')
+        .replace('&#x1F600;', '😀')
+        .replace('\r\n', '\n');
+      assert.ok(told(`<a>${text}</a>`) === `{}a[${'x'.repeat(before)}${plain.repeat(20_000)}]`, unit);
+    }
+  assert.equal(codeOf(`<a>${'x'.repeat(16_382)}]]></a>`), 'MALFORMED_XML');
+  assert.equal(codeOf(`<a>${'x'.repeat(16_380)}&#1;</a>`), 'MALFORMED_XML');
+});
+
+const usedMs = () => process.cpuUsage().user / 1000;
+
+/** What others wait for is the processor time of some steps: how long they take depends on the machine. */
+function longestTurnMs(xml: string): number {
+  let longest = 0;
+  let beganAt = usedMs();
+  const turn = () => {
+    longest = Math.max(longest, usedMs() - beganAt);
+    beganAt = usedMs();
+  };
+  try {
+    const scanner = new XmlScanner(Buffer.from(xml), { start() {}, text() {}, end() {} });
+    turn();
+    for (let steps = 1; scanner.step(); steps++) if (steps % 16 === 0) turn();
+  } catch {
+    // Refused in this turn.
+  }
+  turn();
+  return longest;
+}
+
+test('ten megabytes of anything keep nobody waiting for long', () => {
+  const filled = (unit: string) => unit.repeat(Math.floor((10 * 1024 * 1024) / unit.length));
+  const references = '&#65;'.repeat(200_000);
+  const table: Record<string, string> = {
+    elements: `<a>${filled('<b/>')}`,
+    attribute: `<a b="${filled('c')}"/>`,
+    'open attribute': `<a b="${filled('c')}`,
+    name: `<${filled('a')}/>`,
+    spaces: `<a${filled(' ')}`,
+    text: `<a>${filled('b')}</a>`,
+    references: `<a>${references}</a>`,
+    ampersands: `<a>${filled('&')}</a>`,
+    lines: `<a>${filled('\r')}</a>`,
+    brackets: `<a>${filled(']')}</a>`,
+    comment: `<a><!--${filled('b')}--></a>`,
+    CDATA: `<a>${filled('<![CDATA[]]>')}</a>`,
+    'open CDATA': `<a><![CDATA[${filled(']')}`,
+  };
+  for (const [name, xml] of Object.entries(table)) {
+    const ms = longestTurnMs(xml);
+    assert.ok(ms < 250, `${name}: ${ms} ms`);
+  }
+});
+
 test('what is written is read as it was', () => {
   const any = fc.string({ unit: 'binary', maxLength: 20 });
   fc.assert(

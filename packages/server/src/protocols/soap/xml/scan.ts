@@ -32,9 +32,15 @@ const TEXT_LENGTH_MAX = 1_048_576;
 const DECLARATION =
   /^<\?xml\s+version\s*=\s*(?:"1\.0"|'1\.0')(?:\s+encoding\s*=\s*(?:"utf-8"|'utf-8'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*\?>/i;
 const SPACE = /^[\t\n\r ]*$/;
-const ATTRIBUTE = /[\t\n\r ]+([^\s=<>"'/]{1,300})[\t\n\r ]*=[\t\n\r ]*(?:"([^"<]*)"|'([^'<]*)')/y;
-const NAME = /[^\s<>/="'&]+/y;
-const TAG_END = /[\t\n\r ]*(\/?)>/y;
+/** What is repeated is bounded, so that nothing in a tag takes long to be refused. */
+const ATTRIBUTE =
+  /[\t\n\r ]{1,1024}([^\s=<>"'/]{1,300})[\t\n\r ]{0,1024}=[\t\n\r ]{0,1024}(?:"([^"<]{0,4097})"|'([^'<]{0,4097})')/y;
+const NAME = /[^\s<>/="'&]{1,300}/y;
+const TAG_END = /[\t\n\r ]{0,1024}(\/?)>/y;
+/** A text is told in pieces of this length. */
+const PIECE_LENGTH = 16_384;
+/** What must not be cut apart: a reference, `]]>`, the end of a line, the halves of a character. */
+const CUT_APART = /&[#\w]{0,8}$|\]{1,2}$|\r$|[\uD800-\uDBFF]$/;
 
 const NO_ATTRIBUTES: readonly XmlAttribute[] = [];
 /** A message has few names, and each of them often. */
@@ -98,8 +104,11 @@ export class XmlScanner {
 
   #readText(): void {
     const found = this.#text.indexOf('<', this.#at);
-    const end = found === -1 ? this.#text.length : found;
-    const raw = this.#text.slice(this.#at, end);
+    const whole = found === -1 ? this.#text.length : found;
+    const longest = this.#at + PIECE_LENGTH;
+    let raw = this.#text.slice(this.#at, Math.min(whole, longest));
+    if (longest < whole) raw = raw.replace(CUT_APART, '');
+    const end = this.#at + raw.length;
     if (this.#open.length === 0) {
       if (!SPACE.test(raw)) throw this.malformed('there is text outside of the element');
       this.#at = end;
@@ -123,7 +132,7 @@ export class XmlScanner {
   #readDeclared(): void {
     const text = this.#text;
     if (text.startsWith('<!--', this.#at)) {
-      const end = this.#endOf('--', this.#at + 4, 'a comment is not closed');
+      const end = this.#endOf('--', this.#at + 4, 'a comment is not closed, or too long');
       if (text[end + 2] !== '>') throw this.malformed('-- stands in a comment');
       const comment = text.slice(this.#at + 4, end);
       this.#commentsLength += comment.length;
@@ -136,15 +145,15 @@ export class XmlScanner {
     }
     if (!text.startsWith('<![CDATA[', this.#at) || this.#open.length === 0)
       throw this.malformed('a message has no document type and declares nothing');
-    const end = this.#endOf(']]>', this.#at + 9, 'CDATA is not closed');
+    const end = this.#endOf(']]>', this.#at + 9, 'CDATA is not closed, or too long');
     this.#tell(text.slice(this.#at + 9, end), false);
     this.#at = end + 3;
   }
 
   #endOf(mark: string, from: number, otherwise: string): number {
-    const end = this.#text.indexOf(mark, from);
-    if (end === -1) throw this.malformed(otherwise);
-    return end;
+    const found = this.#text.slice(from, from + TEXT_LENGTH_MAX).indexOf(mark);
+    if (found === -1) throw this.malformed(otherwise);
+    return from + found;
   }
 
   #readStart(): void {
