@@ -16,6 +16,7 @@ import { createScheduleOperations } from '../exports/schedules/schedule-operatio
 import { scheduleWork } from '../exports/schedules/schedule-work.ts';
 import type { ExportRecord } from '../exports/export.ts';
 import { createExportTold } from '../exports/export-told.ts';
+import { createResidency } from '../exports/residency.ts';
 import { createRemoveFiles } from '../exports/remove-files.ts';
 import { startFileSweeper } from '../exports/file-sweeper.ts';
 import { SharedFolder } from '../exports/shared-folder.ts';
@@ -76,7 +77,7 @@ export function exportsOn(
     Sftp: createSftpTarget({ sockets: waysOut.sftp, clock }),
     ObjectStorage: createS3Target({ http: waysOut.objectStorage, clock }),
   };
-  const destinations = createDestinations(targets, boxes);
+  const destinations = createDestinations(targets, boxes, createResidency(config.exports.hostsInRegions));
   const uuid = () => random.uuid();
   const common = { files, clock, telemetry };
   const reading = { shaping, log, index, removal, tenants, policies, holds };

@@ -98,6 +98,15 @@ export function host(): Kind<string> {
   return text('an IP address or a host name', (v) => isIP(v) !== 0 || (name.test(v) && !dotted.test(v)));
 }
 
+/** A host, or all below a name, that is known to be in a region. */
+export function regionHost(region: RegExp): Kind<string> {
+  const named = host();
+  return text('a region and a host in it, such as eu=sftp.example.com or eu=*.example.com', (value) => {
+    const [name = '', at = '', ...rest] = value.split('=');
+    return rest.length === 0 && region.test(name) && named.read(at.replace(/^\*\./, '')) !== undefined;
+  });
+}
+
 export function port(): Kind<number> {
   return { ...whole(0, 65_535), allowed: 'a port, 0 to 65535 (0 takes any free one)' };
 }

@@ -13,6 +13,7 @@ import {
   network,
   path,
   port,
+  regionHost,
   secret,
   share,
   span,
@@ -242,6 +243,11 @@ export const SETTINGS = {
       flag(),
       false,
       'Deliveries may go to loopback and private addresses. For tests.',
+    ),
+    HostsInRegions: optional(
+      list(regionHost(new RegExp(REGION_PATTERN))),
+      'none',
+      'Hosts that are known to be in a region: `eu=sftp.example.com,eu=*.storage.example`. Files of a tenant that is pinned to a region are delivered to these, and to S3 of AWS in that region.',
     ),
   },
   Retention: {

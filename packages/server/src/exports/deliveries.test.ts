@@ -202,6 +202,9 @@ test('data of a tenant that is pinned to a region stays in it', async () => {
   const changed = await ask('PUT', '/admin/tenants/pinned', settings);
   assert.equal(changed.status, 200, changed.text);
   assert.equal((await deliver(ask, exportId, s3.destination())).code, '403 RESIDENCY_VIOLATION');
+  // Its own word for where it is proves nothing.
+  for (const destination of [s3.destination({ region: 'eu-west-1' }), sftp.destination()])
+    assert.equal((await deliver(ask, exportId, destination)).code, '403 RESIDENCY_VIOLATION');
   const created = await ask('POST', '/exports', { destination: s3.destination() });
   assert.equal(created.code, '403 RESIDENCY_VIOLATION');
 });

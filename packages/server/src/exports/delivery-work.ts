@@ -10,7 +10,7 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Job, JobOutcome } from '../work/jobs.ts';
 import { attemptsHere, Reach } from '../work/reach.ts';
 import type { Holding, KindOfWork } from '../work/workers.ts';
-import { type Destinations, targetOf, violatesResidency } from './destinations.ts';
+import { type Destinations, targetOf } from './destinations.ts';
 import { type ExportAct, putExport } from './export-changes.ts';
 import {
   bytesIn,
@@ -33,7 +33,7 @@ export interface DeliveryWorkParts {
   readonly tenants: Pick<Tenants, 'find'>;
   readonly keys: Pick<ExportKeys, 'open'>;
   readonly files: Pick<ExportFiles, 'read' | 'has'>;
-  readonly destinations: Pick<Destinations, 'open'>;
+  readonly destinations: Pick<Destinations, 'open' | 'violatesResidency'>;
   readonly targets: ExportTargets;
   readonly change: ChangeRecords;
   readonly clock: Clock;
@@ -196,10 +196,13 @@ async function destinationOf(
   { destinations, tenants }: DeliveryWorkParts,
 ): Promise<DeliveryDestination> {
   const tenant = await tenants.find(record.tenantId);
-  if (tenant === undefined || violatesResidency(delivery.destination as DeliveryDestination, tenant))
+  if (
+    tenant === undefined ||
+    destinations.violatesResidency(delivery.destination as DeliveryDestination, tenant)
+  )
     throw ended(
       'ResidencyViolation',
-      'the data of the tenant must stay in its region, and the destination is in another one',
+      'the data of the tenant must stay in its region, and the destination is not known to be there',
     );
   return destinations.open(record, delivery);
 }

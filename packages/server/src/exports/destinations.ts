@@ -12,6 +12,7 @@ import type { SecretBoxes } from '../keys/secret-box.ts';
 import type { DeliveryRecord } from './export-delivery.ts';
 import { SCHEDULE_KIND, type ScheduleRecord } from './schedules/schedule.ts';
 import { shownDestination } from './export-delivery.ts';
+import { createResidency, type ViolatesResidency } from './residency.ts';
 import { EXPORT_KIND, type ExportRecord } from './export.ts';
 import type { DestinationFault, ExportTarget, ExportTargets } from './export-target.ts';
 
@@ -19,6 +20,8 @@ type Owner = Pick<ExportRecord, 'tenantId' | 'exportId'>;
 type Schedule = Pick<ScheduleRecord, 'tenantId' | 'scheduleId'>;
 
 export interface Destinations {
+  /** Whether data of a tenant that is pinned to a region would leave it, as far as anybody knows. */
+  readonly violatesResidency: ViolatesResidency;
   /** Throws INVALID_DESTINATION, or RESIDENCY_VIOLATION. */
   admit(destination: DeliveryDestination, tenant: Pick<TenantRecord, 'tenantId' | 'region'>): Promise<void>;
   make(owner: Owner, wanted: WantedDelivery): Promise<DeliveryRecord>;
@@ -37,14 +40,19 @@ export interface WantedDelivery {
   readonly requestedBy: string;
 }
 
-export function createDestinations(targets: ExportTargets, boxes: SecretBoxes): Destinations {
+export function createDestinations(
+  targets: ExportTargets,
+  boxes: SecretBoxes,
+  violatesResidency: ViolatesResidency = createResidency(),
+): Destinations {
   const placeOf = ({ tenantId: tenant, exportId: id }: Owner, deliveryId: ExportDeliveryId) =>
     ({ tenant, kind: EXPORT_KIND, id, purpose: `destination of the delivery ${deliveryId}` }) as const;
   const placeOfSchedule = ({ tenantId: tenant, scheduleId: id }: Schedule) =>
     ({ tenant, kind: SCHEDULE_KIND, id, purpose: 'destination' }) as const;
   return {
+    violatesResidency,
     async admit(destination, tenant) {
-      requireResidency(destination, tenant);
+      if (violatesResidency(destination, tenant)) throw outside(tenant);
       const fault = await targetOf(targets, destination).judge(destination);
       if (fault !== undefined) throw notAllowed(fault);
     },
@@ -67,21 +75,9 @@ export function targetOf(targets: ExportTargets, { type }: DeliveryDestination):
   return targets[type];
 }
 
-/** Data of a tenant that is pinned to a region stays in it. */
-export function violatesResidency(
-  destination: Pick<DeliveryDestination, 'type'> & { readonly region?: string },
-  { region }: Pick<TenantRecord, 'region'>,
-): boolean {
-  return destination.type === 'ObjectStorage' && region !== undefined && destination.region !== region;
-}
-
-function requireResidency(
-  destination: DeliveryDestination,
-  tenant: Pick<TenantRecord, 'tenantId' | 'region'>,
-): void {
-  if (!violatesResidency(destination, tenant)) return;
-  const message = `The data of ${tenant.tenantId} must stay in ${tenant.region}; the destination is in another region.`;
-  throw new AuditError('RESIDENCY_VIOLATION', message);
+function outside({ tenantId, region }: Pick<TenantRecord, 'tenantId' | 'region'>): AuditError {
+  const message = `The data of ${tenantId} must stay in ${region}; the destination is not known to be there.`;
+  return new AuditError('RESIDENCY_VIOLATION', message);
 }
 
 function notAllowed({ field, issue }: DestinationFault): AuditError {
