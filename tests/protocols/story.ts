@@ -53,18 +53,25 @@ async function sent(stage: Stage, more: object = {}, by?: Asking): Promise<strin
   return (await stage.told('events.ingest', draft(more), by)).eventId;
 }
 
+/** Between two questions a checkpoint may come, which the events under it then name. */
+const settled = (answer: unknown): unknown =>
+  JSON.parse(JSON.stringify(answer).replaceAll('"status":"Chained"', '"status":"Checkpointed"'));
+
 function writeAndRead(stage: Stage): void {
   it('an event is stored as it was sent, and shown as it was stored', async () => {
     const { kind, body } = await stage.ask('events.ingest', draft());
     const receipt = body as { eventId: string; idempotent: boolean };
     assert.deepEqual([kind, receipt.idempotent], ['Created', false]);
     const shown = await stage.told('events.get', { eventId: receipt.eventId });
-    assert.deepEqual(shown, await stage.toldByRest('events.get', { eventId: receipt.eventId }));
+    assert.deepEqual(
+      settled(shown),
+      settled(await stage.toldByRest('events.get', { eventId: receipt.eventId })),
+    );
     const { timestamp, actor, action, resource, correlationId, context, payload } =
       shown as object as typeof EVENT;
     assert.deepEqual({ timestamp, actor, action, resource, correlationId, context, payload }, EVENT);
     const lower = await stage.told('events.get', { eventId: receipt.eventId.toLowerCase() });
-    assert.deepEqual(lower, shown, 'identifiers are read without regard to case');
+    assert.deepEqual(settled(lower), settled(shown), 'identifiers are read without regard to case');
   });
 
   it('a batch is answered event by event', async () => {
@@ -100,9 +107,9 @@ function writeAndRead(stage: Stage): void {
     const cursor = first.pagination.cursor!;
     const second = await stage.told('events.list', { ...asked, cursor });
     const byRest = await stage.toldByRest('events.list', { ...asked, cursor });
-    assert.deepEqual(second.data, byRest.data);
+    assert.deepEqual(settled(second.data), settled(byRest.data));
     const back = await stage.told('events.list', { ...asked, cursor: byRest.pagination.previousCursor });
-    assert.deepEqual(back.data, first.data);
+    assert.deepEqual(settled(back.data), settled(first.data));
     const { total, totalRelation, limit, hasMore } = second.pagination;
     assert.deepEqual([total, totalRelation, limit, hasMore], [5, 'Exact', 2, true]);
     const last = await stage.told('events.list', { ...asked, cursor: second.pagination.cursor });
@@ -123,7 +130,7 @@ function writeAndRead(stage: Stage): void {
     };
     const found = await stage.told('events.search', { search });
     const byRest = await stage.toldByRest('events.search', { search });
-    assert.deepEqual({ ...found, metadata: byRest.metadata }, byRest);
+    assert.deepEqual(settled({ ...found, metadata: byRest.metadata }), settled(byRest));
     assert.equal(found.totalCount, 1);
     assert.ok(found.results[0]!.score! > 0 && found.results[0]!.highlights !== undefined);
   });
@@ -145,7 +152,10 @@ function refuse(stage: Stage): void {
     const secret = await sent(stage, { classification: 'Secret' });
     const { viewer } = stage.callers;
     const shown = await stage.told('events.get', { eventId: confidential }, viewer);
-    assert.deepEqual(shown, await stage.toldByRest('events.get', { eventId: confidential }, viewer));
+    assert.deepEqual(
+      settled(shown),
+      settled(await stage.toldByRest('events.get', { eventId: confidential }, viewer)),
+    );
     const { payload, context, redaction } = shown as AuditEvent;
     assert.deepEqual([payload, context], [{}, {}]);
     assert.deepEqual(redaction, {
@@ -274,7 +284,8 @@ function manage(stage: Stage): void {
     const byRest = await stage.toldByRest('exports.get', { exportId });
     // A link is signed anew for each who asks.
     const unsigned = { downloadUrl: '', expiresAt: '' };
-    assert.deepEqual({ ...made, ...unsigned }, { ...byRest, ...unsigned });
+    // A list that may be absent is so in some protocols when it is empty.
+    assert.deepEqual({ deliveries: [], ...made, ...unsigned }, { ...byRest, ...unsigned });
     const listed = await stage.told('exports.list', { status: ['Completed'] });
     assert.ok(listed.data.some((each) => each.exportId === exportId));
     assert.equal((await stage.ask('exports.delete', { exportId })).kind, 'Removed');

@@ -196,14 +196,14 @@ describe('tallystick serve', { concurrency: 3 }, () => {
   });
 
   it('warns of a setting that has no effect yet', async () => {
-    const env = { Grpc__Port: '18443', Redis__Url: 'redis://:hunter2@cache' };
+    const env = { Mcp__Enabled: 'false', Redis__Url: 'redis://:hunter2@cache' };
     await using service = await serve({ env });
     service.child.kill('SIGTERM');
     const { stderr } = await service.ended;
     const warned = jsonLines(stderr).filter(({ level }) => level === 'Warn');
     assert.deepEqual(
       warned.map(({ setting }) => setting),
-      ['Grpc__Port'],
+      ['Mcp__Enabled'],
     );
     assert.doesNotMatch(stderr, /hunter2/);
   });

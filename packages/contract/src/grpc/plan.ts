@@ -38,7 +38,7 @@ export interface FieldPlan {
   readonly number: number;
   readonly type: FieldType;
   readonly isRepeated: boolean;
-  /** A list or a map that must be there: over the wire an empty one is absent. */
+  /** A list, a map or null that must be there: over the wire an empty list is absent, and so is null. */
   readonly isRequired?: boolean;
   /** Empty bytes in the list stand for null. */
   readonly hasNullItems?: boolean;
@@ -112,7 +112,7 @@ export class Plans {
     const hasNullItems = isRepeated && schema.items?.anyOf !== undefined;
     return this.#field(message, member, type, {
       isRepeated,
-      ...(isRequired && (isRepeated || type.kind === 'Map') && { isRequired }),
+      ...(isRequired && (isRepeated || type.kind === 'Map' || isNullable(schema)) && { isRequired }),
       ...(hasNullItems && { hasNullItems }),
       description: schema.description ?? '',
     });
@@ -213,3 +213,5 @@ const message = (of: MessagePlan): FieldType => ({ kind: 'Message', of });
 
 const described = (schema: JsonSchema): JsonSchema =>
   schema['x-use'] === undefined ? schema : { ...schema, description: schema['x-use'] };
+
+const isNullable = ({ anyOf = [] }: JsonSchema): boolean => anyOf.some(({ type }) => type === 'null');

@@ -12,7 +12,7 @@ import { createLogGrowth } from '../admin/log-growth.ts';
 import { createMeter } from '../admin/meter.ts';
 import { createUsageMetrics } from '../admin/process-usage-metrics.ts';
 import type { Config } from '../config/settings.ts';
-import { readTlsFiles, type TlsFiles } from '../config/tls-files.ts';
+import { readTlsFiles } from '../config/tls-files.ts';
 import { readWitnessPolicy } from '../config/witness-policy.ts';
 import { createAnswerOnce } from '../gateway/idempotency.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
@@ -27,9 +27,9 @@ import { listen } from '../protocols/http/listen.ts';
 import { createListener } from '../protocols/http/listener.ts';
 import { LargeBodyParser } from '../protocols/input/large-body-parser.ts';
 import { createCors } from '../protocols/http/cors.ts';
-import { createSenders } from '../protocols/http/senders.ts';
+import { createSenders, type Senders } from '../protocols/http/senders.ts';
 import { createRateOperations } from '../rates/rate-operations.ts';
-import { type Clock, systemClock } from '../runtime/clock.ts';
+import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
 import { loadTokenKey } from '../storage/keys/token-key.ts';
@@ -39,7 +39,8 @@ import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startCertificateLoop } from './certificate-loop.ts';
 import { startLoops } from './loops.ts';
-import { mountsOn } from './mounts-on.ts';
+import { type Entrance, grpcOn, type GrpcPort } from './grpc-on.ts';
+import { bodiesOn, mountsOn } from './mounts-on.ts';
 import { openTelemetryOn } from './open-telemetry-on.ts';
 import { ratesOn } from './rates-on.ts';
 import { operationsOn, statusOn } from './operations-on.ts';
@@ -55,6 +56,8 @@ export interface App extends AsyncDisposable {
 
 export interface Started {
   readonly address: string;
+  /** Undefined: gRPC has no port. */
+  readonly grpcPort: number | undefined;
   /** The platform Admin key, if this start has made the first one: shown only now. */
   readonly firstKey: string | undefined;
 }
@@ -98,7 +101,9 @@ export async function createApp(
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
-  const server = listenerOn(gateway, surroundings, { ...overrides, largeBodies, tls });
+  const entrance = { bodies: bodiesOn(clock, largeBodies), senders: sendersOn(config), tls };
+  const server = listenerOn(gateway, surroundings, { ...overrides, ...entrance });
+  const grpc = await grpcOn(gateway, entrance, surroundings);
 
   for (const part of [storage, store.keyUses, store.keyringWatch, anchor]) built.use(part);
   // The node gives up its shares once no loop works on them any more.
@@ -106,16 +111,14 @@ export async function createApp(
   for (const part of [waysOut, witnessing, checkpointer, scrubber]) built.use(part);
   const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
   for (const follower of store.followers) built.use(follower);
-  built.use(store.exporting);
-  built.use(store.workers);
-  built.use(store.sweeper);
-  built.use(sequencer);
-  built.use(largeBodies);
-  built.defer(() => drainServer(server, overrides.drainTimes ?? DRAIN_TIMES, clock, telemetry));
+  for (const part of [store.exporting, store.workers, store.sweeper, sequencer, largeBodies]) built.use(part);
+  built.defer(() => drainBoth(server, grpc, overrides.drainTimes ?? DRAIN_TIMES, surroundings));
   return {
     async start() {
       address = await listen(server, config.server);
-      if (tls !== undefined) built.use(startCertificateLoop(tls, server, watches, surroundings));
+      const grpcPort = await grpc.listen();
+      const servers = [server, ...grpc.servers];
+      if (tls !== undefined) built.use(startCertificateLoop(tls, servers, watches, surroundings));
       const firstKey = await openData(store, surroundings);
       built.use(startLoops(store, surroundings));
       built.use(watches.start(overrides.levelPaceMs));
@@ -123,7 +126,7 @@ export async function createApp(
       for (const each of [scrubber, indexScrubber]) each.start();
       built.use(openTelemetry?.exportMetrics(readings));
       lifecycle.moveTo('Serving');
-      return { address, firstKey };
+      return { address, grpcPort, firstKey };
     },
     [Symbol.asyncDispose]: () => {
       // Balancers look elsewhere while the loops come to their end.
@@ -168,29 +171,32 @@ function gatewayOn(
   };
 }
 
-async function drainServer(server: HttpServer, times: DrainTimes, clock: Clock, telemetry: Telemetry) {
-  const connections = await drain(server, times, clock);
+async function drainBoth(
+  server: HttpServer,
+  grpc: GrpcPort,
+  times: DrainTimes,
+  { clock, telemetry }: Pick<Surroundings, 'clock' | 'telemetry'>,
+): Promise<void> {
+  const [connections] = await Promise.all([drain(server, times, clock), grpc.drain(times)]);
   if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
 }
 
-interface ListenerParts extends Pick<Overrides, 'mounts'>, Required<Pick<Overrides, 'largeBodies'>> {
-  readonly tls: TlsFiles | undefined;
-}
+interface ListenerParts extends Pick<Overrides, 'mounts'>, Entrance {}
 
 /** The way in over HTTP, with the protocols that are mounted there. */
 function listenerOn(
   gateway: Gateway,
   surroundings: Surroundings,
-  { largeBodies, mounts, tls }: ListenerParts,
+  { bodies, senders, mounts, tls }: ListenerParts,
 ): HttpServer {
   const { config, clock, telemetry, tracing } = surroundings;
-  const { server, environment } = config;
+  const { server } = config;
   const isTls = tls !== undefined || server.publicUrl?.startsWith('https:') === true;
   return createListener({
-    mounts: [...mountsOn(gateway, surroundings, { largeBodies, isTls }), ...(mounts?.(gateway) ?? [])],
+    mounts: [...mountsOn(gateway, surroundings, { bodies, isTls }), ...(mounts?.(gateway) ?? [])],
     ids: surroundings,
     clock,
-    senders: createSenders(server.trustedProxies ?? (environment === 'Production' ? undefined : 'Everyone')),
+    senders,
     cors: createCors(server.corsOrigins),
     telemetry,
     tracing,
@@ -198,6 +204,9 @@ function listenerOn(
     isDraining: () => gateway.lifecycle.phase === 'Draining',
   });
 }
+
+const sendersOn = ({ server, environment }: Config): Senders =>
+  createSenders(server.trustedProxies ?? (environment === 'Production' ? undefined : 'Everyone'));
 
 /** Identity providers as the settings name them; without any the service is its own. */
 function issuersOf({ config, waysOut, clock, telemetry }: Surroundings): Issuer[] {

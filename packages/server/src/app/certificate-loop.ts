@@ -3,9 +3,9 @@
 // used, such as a new certificate whose key is still to come, is left alone: the one in use goes on serving.
 
 import { X509Certificate } from 'node:crypto';
+import type { Server } from 'node:net';
 import { ConfigError } from '../config/config-error.ts';
 import { readTlsFilesAgain, tlsFileNames, type TlsFiles } from '../config/tls-files.ts';
-import type { HttpServer } from '../protocols/http/http-server.ts';
 import { exchangeCertificate } from '../protocols/http/tls.ts';
 import { startLoop } from '../runtime/loop.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -14,10 +14,10 @@ import type { Watches } from './watches-on.ts';
 /** A change is taken up within 10 s, also on a machine that is busy. */
 const LOOK_MS = 2000;
 
-/** `inUse` is what the listener was made with. */
+/** `inUse` is what the listeners were made with. */
 export function startCertificateLoop(
   inUse: TlsFiles,
-  server: HttpServer,
+  servers: readonly Server[],
   watches: Pick<Watches, 'certificateShown'>,
   { config, clock, random, telemetry }: Pick<Surroundings, 'config' | 'clock' | 'random' | 'telemetry'>,
 ): AsyncDisposable {
@@ -30,7 +30,7 @@ export function startCertificateLoop(
     told = undefined;
     if (found.certificate === inUse.certificate && found.key === inUse.key) return;
     const { validTo, serialNumber } = new X509Certificate(found.certificate);
-    exchangeCertificate(server, found);
+    for (const server of servers) exchangeCertificate(server, found);
     watches.certificateShown(found.certificate);
     inUse = found;
     telemetry.info('a new certificate is in use', { file: names.certificate, serialNumber, validTo });

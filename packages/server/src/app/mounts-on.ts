@@ -1,31 +1,30 @@
 // The protocols that are mounted under the HTTP listener, with the parts that they share.
 
+import { VERSIONS } from '@tallystick/contract';
 import { readBuild } from '../config/build.ts';
 import type { Gateway } from '../gateway/pipeline.ts';
 import { namesOf } from '../operations.ts';
 import { createDocsMounts } from '../protocols/docs/mount.ts';
+import { createGrpcMount } from '../protocols/grpc/mount.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { createSoapMount } from '../protocols/soap/mount.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
-export interface MountParts extends Required<Pick<Overrides, 'largeBodies'>> {
+export interface MountParts {
+  readonly bodies: BodyParts;
   /** Whether the service is reached over TLS, here or at a proxy in front. */
   readonly isTls: boolean;
 }
 
 export function mountsOn(
   gateway: Gateway,
-  { clock, publicUrl }: Surroundings,
-  { largeBodies, isTls }: MountParts,
+  { publicUrl, telemetry }: Surroundings,
+  { bodies, isTls }: MountParts,
 ): Mount[] {
-  const bodies: BodyParts = {
-    clock,
-    budget: new BodyBudget(BODIES_BYTES_MAX),
-    parseElsewhere: (sender, message) => largeBodies.parse(sender, message),
-  };
   const rest = createRestMount({ gateway, bodies, isTls });
   const docs = createDocsMounts({
     operations: new Set(namesOf(gateway.operations)),
@@ -33,6 +32,16 @@ export function mountsOn(
     isTls,
     refuse: (...refused) => rest.refuse(...refused),
   });
+  const grpc = VERSIONS.map((version) => createGrpcMount(version, { gateway, bodies, telemetry }, isTls));
   const soap = createSoapMount({ gateway, bodies, isTls, publicUrl });
-  return [rest, soap, ...docs];
+  return [rest, ...grpc, soap, ...docs];
+}
+
+/** What the bodies of all protocols share. */
+export function bodiesOn(clock: Clock, largeBodies: Required<Overrides>['largeBodies']): BodyParts {
+  return {
+    clock,
+    budget: new BodyBudget(BODIES_BYTES_MAX),
+    parseElsewhere: (sender, message) => largeBodies.parse(sender, message),
+  };
 }

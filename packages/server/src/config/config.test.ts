@@ -351,5 +351,5 @@ test('`config` prints a line for each setting, with its source', () => {
   assert.match(text, /^Server__Port +9000 {2}\(environment\)$/m);
   assert.match(text, /^Server__Host +127\.0\.0\.1 {2}\(default\)$/m);
   assert.match(text, /^Server__PublicUrl +not set: the listening address$/m);
-  assert.match(text, /^Grpc__Port +not set: gRPC is not served {2}\(no effect in this version\)$/m);
+  assert.match(text, /^Grpc__Port +not set: gRPC is not served$/m);
 });

@@ -309,4 +309,4 @@ export type Config = ValueOf<typeof SETTINGS>;
  * Sections and settings that are checked and shown but that no part of this version acts on yet. At the start a
  * warning names each one that is set. Remove the line when the feature arrives.
  */
-export const NOT_IN_EFFECT: readonly string[] = ['Grpc', 'Mcp', 'McpRateLimiting'];
+export const NOT_IN_EFFECT: readonly string[] = ['Mcp', 'McpRateLimiting'];

@@ -12,6 +12,8 @@ import { createTelemetry } from '../telemetry.ts';
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** 0: it is not served. */
+  readonly grpcPort: number;
   readonly dataDirectory: string;
   /** If this start has made it. */
   readonly firstKey: string | undefined;
@@ -47,11 +49,12 @@ export async function startTestApp(
   const app = building.use(
     await createApp(config, telemetry, { drainTimes, hasThreads: false, ...overrides }),
   );
-  const { address, firstKey } = await app.start();
+  const { address, grpcPort = 0, firstKey } = await app.start();
   const built = building.move();
   return {
     url: address,
     port: Number(new URL(address).port),
+    grpcPort,
     dataDirectory: config.storage.dataDirectory,
     firstKey,
     lines,

@@ -2,8 +2,8 @@
 // connection. A source that fails, or that gives another number of bytes than was said, cuts the connection, since
 // that is the only way left to tell the reader that this is not all. A reader that stops reading is disconnected.
 
-import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../runtime/clock.ts';
+import type { Outgoing } from './unread-answers.ts';
 
 /** For what is in the buffers, many times what a slow line needs. */
 const READ_MS_MAX = 60_000;
@@ -19,12 +19,15 @@ export class ByteStream {
   }
 
   /** Sends all of it behind the headers; throws what the source throws, and not when the reader goes away. */
-  async sendTo(response: ServerResponse, clock: Clock): Promise<void> {
-    if (response.req.method !== 'HEAD') await this.#send(response, clock);
+  async sendTo(
+    response: Outgoing & { readonly req?: { readonly method?: string | undefined } },
+    clock: Clock,
+  ): Promise<void> {
+    if (response.req?.method !== 'HEAD') await this.#send(response, clock);
     if (!response.destroyed) response.end();
   }
 
-  async #send(response: ServerResponse, clock: Clock): Promise<void> {
+  async #send(response: Outgoing, clock: Clock): Promise<void> {
     const { byteLength } = this;
     let sent = 0;
     for await (const chunk of this.#chunks) {
@@ -41,7 +44,7 @@ export class ByteStream {
 }
 
 /** Resolves when the reader has taken what was written, or is gone. */
-function taken(response: ServerResponse, clock: Clock): Promise<void> {
+function taken(response: Outgoing, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.after(READ_MS_MAX, () => response.destroy());
     const done = () => {

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
-import { UnreadAnswers } from './unread-answers.ts';
+import { type Outgoing, UnreadAnswers } from './unread-answers.ts';
 
 /** From the last answer on a connection to its end, when the other side does not end it. */
 const LINGER_MS = 2000;
@@ -138,7 +138,7 @@ export function closeUnlessComplete(request: IncomingMessage, response: ServerRe
 }
 
 /** An answer that its reader does not take, or takes drop by drop, is held in memory meanwhile: not for ever. */
-export function closeUnlessRead(response: ServerResponse, clock: Clock): void {
+export function closeUnlessRead(response: Outgoing, clock: Clock): void {
   unread.hold(response);
   const timer = clock.after(READ_MS_MAX, () => response.destroy());
   response.once('close', () => timer.cancel());

@@ -91,9 +91,10 @@ export function createListener(options: ListenerOptions): HttpServer {
   return createHttpServer(serveOrCut, { tls, refuseRaw, clock });
 }
 
-function begin(
+/** A request from its head on. */
+export function begin(
   request: IncomingMessage,
-  { ids, senders, cors }: ListenerOptions,
+  { ids, senders, cors }: Pick<ListenerOptions, 'ids' | 'senders' | 'cors'>,
   span: Span | undefined,
 ): Exchange {
   const { headers, url = '/' } = request;
@@ -129,11 +130,11 @@ function encoded({ body }: Reply, coding: Coding): Buffer | Promise<Buffer> {
   return encode(coding, body);
 }
 
-function noteRequest(
+export function noteRequest(
   { correlation, path, request }: Exchange,
   status: number,
   startedNs: number,
-  { clock, telemetry }: ListenerOptions,
+  { clock, telemetry }: Pick<ListenerOptions, 'clock' | 'telemetry'>,
 ): void {
   if (!telemetry.writes('Debug')) return;
   const { requestId, traceId, correlationId } = correlation;

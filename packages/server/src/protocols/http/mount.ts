@@ -47,7 +47,10 @@ export interface ErrorReply extends Reply {
 }
 
 export interface Mount {
-  /** The mount serves this path and all below it: `/soap/v1`. Empty: every path that no other mount serves. */
+  /**
+   * The mount serves this path and all below it: `/soap/v1`. One that ends with a dot serves all paths that begin with it.
+   * Empty: every path that no other mount serves.
+   */
   readonly prefix: string;
   /** Sent with every reply of the mount; its security headers are among them. */
   readonly standingHeaders: AnswerHeaders;
@@ -62,6 +65,9 @@ export function mountsByPath<M extends Pick<Mount, 'prefix'>>(mounts: readonly M
   const fallback = longestFirst.pop();
   if (fallback?.prefix !== '' || new Set(mounts.map(({ prefix }) => prefix)).size < mounts.length)
     throw new Error('every path has one mount');
-  return (path) =>
-    longestFirst.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)) ?? fallback;
+  return (path) => longestFirst.find(({ prefix }) => isBelow(path, prefix)) ?? fallback;
 }
+
+const isBelow = (path: string, prefix: string): boolean =>
+  path.startsWith(prefix) &&
+  (path.length === prefix.length || prefix.endsWith('.') || path[prefix.length] === '/');

@@ -1,9 +1,8 @@
 // TLS of the listener: which versions it speaks, and the certificate that it shows, which may be exchanged while it serves.
 
-import { Server as TlsServer } from 'node:https';
-import type { SecureContextOptions } from 'node:tls';
+import type { Server } from 'node:net';
+import { type SecureContextOptions, Server as TlsServer } from 'node:tls';
 import type { TlsFiles } from '../../config/tls-files.ts';
-import type { HttpServer } from './http-server.ts';
 
 export function secureContextOf({ certificate, key }: TlsFiles): SecureContextOptions {
   // Said here, because a flag of Node could lower it.
@@ -11,7 +10,7 @@ export function secureContextOf({ certificate, key }: TlsFiles): SecureContextOp
 }
 
 /** New connections get this one, and no session of the old one is resumed; connections that are open stay as they are. */
-export function exchangeCertificate(server: HttpServer, files: TlsFiles): void {
+export function exchangeCertificate(server: Server, files: TlsFiles): void {
   if (!(server instanceof TlsServer)) throw new Error('the listener speaks no TLS');
   server.setSecureContext(secureContextOf(files));
 }

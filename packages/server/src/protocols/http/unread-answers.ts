@@ -3,12 +3,18 @@
 // there are too many, the clients that have held theirs longest are disconnected: refusing new ones would let slow clients
 // lock out quick ones. A page that was cut off can be asked for again.
 
-import type { ServerResponse } from 'node:http';
+import type { Writable } from 'node:stream';
+
+/** An answer on its way: a response of HTTP/1.1, or a stream of HTTP/2. */
+export type Outgoing = Pick<
+  Writable,
+  'writableLength' | 'destroyed' | 'destroy' | 'write' | 'end' | 'once' | 'on' | 'off'
+>;
 
 export class UnreadAnswers {
   readonly #bytesMax: number;
   /** Longest held first. */
-  readonly #held = new Map<ServerResponse, number>();
+  readonly #held = new Map<Outgoing, number>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -16,7 +22,7 @@ export class UnreadAnswers {
   }
 
   /** From now on until it is closed. The one that came last is never cut off for the sake of the others. */
-  hold(response: ServerResponse): void {
+  hold(response: Outgoing): void {
     const bytes = response.writableLength;
     this.#held.set(response, bytes);
     this.#bytes += bytes;
@@ -28,7 +34,7 @@ export class UnreadAnswers {
     }
   }
 
-  #letGo(response: ServerResponse): void {
+  #letGo(response: Outgoing): void {
     this.#bytes -= this.#held.get(response) ?? 0;
     this.#held.delete(response);
   }

@@ -3,19 +3,28 @@
 
 import { giveBack } from '../../runtime/give-back.ts';
 import { ownBuffers, serveThread } from '../../runtime/thread.ts';
+import type { WireForm } from '../protobuf/wire-form.ts';
 import { type BodyRules, parseBody } from './parse-body.ts';
 
 export interface BodyMessage {
   readonly bytes: Uint8Array;
   readonly rules: BodyRules;
   readonly isKeyed: boolean;
+  /** The bytes are no JSON yet, but a message of Protocol Buffers. */
+  readonly form?: WireForm;
 }
 
 serveThread<BodyMessage>({
-  answer({ bytes, rules, isKeyed }) {
-    const parsed = parseBody(bytes, rules, isKeyed);
+  async answer({ bytes, rules, isKeyed, form }) {
+    const parsed = parseBody(form === undefined ? bytes : await transcoded(bytes, form), rules, isKeyed);
     giveBack(bytes);
     return { value: parsed, handOver: 'value' in parsed ? [] : ownBuffers(parsed.text, parsed.nodes) };
   },
   stop: () => {},
 });
+
+/** Loaded by the first one: the plans of all messages take a moment. */
+async function transcoded(bytes: Uint8Array, form: WireForm): Promise<Uint8Array> {
+  const { jsonOfWire } = await import('../protobuf/wire-form.ts');
+  return jsonOfWire(bytes, form);
+}

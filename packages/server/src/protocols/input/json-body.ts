@@ -10,6 +10,7 @@ import {
   type SentBody,
 } from '../http/body-bytes.ts';
 import type { BodyMessage } from './body-thread.ts';
+import type { WireForm } from '../protobuf/wire-form.ts';
 import { bodyValue } from './lean-body.ts';
 import { type BodyRules, parseBody, type ParsedBody } from './parse-body.ts';
 
@@ -52,6 +53,8 @@ export interface JsonSource {
   readonly bytes: Uint8Array;
   readonly sender: string;
   readonly isKeyed: boolean;
+  /** What the bytes are, where they are no JSON yet: they are made JSON in the other thread, however few they are. */
+  readonly form?: WireForm | undefined;
 }
 
 /** The same of JSON text that did not come as a body of its own. */
@@ -65,15 +68,15 @@ export function readJsonText(
     const message = `The input is ${bytes.length} bytes as JSON; the limit is ${limits.bytesMax}.`;
     throw new AuditError('REQUEST_TOO_LARGE', message);
   }
-  if (bytes.length > LARGE_BYTES) return parseLarge(source, limits, parts);
+  if (source.form !== undefined || bytes.length > LARGE_BYTES) return parseLarge(source, limits, parts);
   return jsonBody(parseBody(bytes, limits, isKeyed), limits);
 }
 
 /** A smaller body is parsed before another thread would begin with it, and nobody notices the wait. */
-const LARGE_BYTES = 128 * 1024;
+export const LARGE_BYTES = 128 * 1024;
 
 async function parseLarge(
-  { bytes, sender, isKeyed }: JsonSource,
+  { bytes, sender, isKeyed, form }: JsonSource,
   limits: BodyLimits,
   { budget, parseElsewhere }: Pick<BodyParts, 'budget' | 'parseElsewhere'>,
 ): Promise<JsonBody> {
@@ -83,7 +86,7 @@ async function parseLarge(
   try {
     const { depthMax, violationsMax, texts, schema } = limits;
     const rules = { depthMax, violationsMax, texts, schema };
-    return jsonBody(await parseElsewhere(sender, { bytes, rules, isKeyed }), limits);
+    return jsonBody(await parseElsewhere(sender, { bytes, rules, isKeyed, ...(form && { form }) }), limits);
   } finally {
     budget.giveBack(sender, held);
   }

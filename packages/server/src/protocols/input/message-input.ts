@@ -13,6 +13,7 @@ import {
   placeholders,
 } from '@tallystick/contract';
 import type { Received } from '../../call.ts';
+import type { WireForm } from '../protobuf/wire-form.ts';
 import { bodyLimits, type MemberLimits, memberLimits } from './body-limits.ts';
 import { spelledIdentifier } from './identifiers.ts';
 import { type BodyLimits, type BodyParts, type JsonBody, readJsonText } from './json-body.ts';
@@ -36,6 +37,8 @@ export interface SentMessage {
   readonly members: Readonly<Record<string, unknown>>;
   /** The JSON text of the body member. It is handed over to another thread where it is large. */
   readonly body: Uint8Array | undefined;
+  /** What the body is, where it is no JSON yet. */
+  readonly form?: WireForm | undefined;
   /** What a repeat is recognised by beside its content: `/graphql/v1 ingestEvent`, `/tallystick.v1.EventsService/Ingest`. */
   readonly address: string;
 }
@@ -55,7 +58,7 @@ export function messageBinding(operation: Operation<OperationName>): MessageBind
 /** At once, unless the body is large. `isKeyed`: the call has an idempotency key, so it must be known again. */
 export function receiveMessage(
   binding: MessageBinding,
-  { members, body, address }: SentMessage,
+  { members, body, form, address }: SentMessage,
   sender: string,
   isKeyed: boolean,
   parts: Pick<BodyParts, 'budget' | 'parseElsewhere'>,
@@ -76,7 +79,7 @@ export function receiveMessage(
     };
   };
   if (body === undefined || bodyMember === undefined) return take(undefined);
-  const read = readJsonText({ bytes: body, sender, isKeyed }, binding.limits, parts);
+  const read = readJsonText({ bytes: body, sender, isKeyed, form }, binding.limits, parts);
   return read instanceof Promise ? read.then(take) : take(read);
 }
 

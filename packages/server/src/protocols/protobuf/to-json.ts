@@ -25,7 +25,7 @@ interface ReadPlan {
   readonly members: readonly string[];
   readonly keys: readonly string[];
   readonly nullSlot: number;
-  /** Where a list or a map must be there, an absent one is empty. */
+  /** What stands for an absent list, map or null that must be there. */
   readonly empties: readonly Slot[];
 }
 
@@ -55,7 +55,9 @@ function readPlanOf(plan: MessagePlan): ReadPlan {
   const keys = members.map((member) => `${JSON.stringify(member)}:`);
   const empties = members.map((member) => {
     const required = plan.fields.find((each) => each.member === member && each.isRequired === true);
-    return required === undefined ? undefined : required.isRepeated ? '[]' : '{}';
+    if (required === undefined) return undefined;
+    if (required.isRepeated) return '[]';
+    return required.type.kind === 'Map' ? '{}' : 'null';
   });
   const made = { byNumber: new Map(fields), members, keys, nullSlot: members.indexOf(NULL_MEMBERS), empties };
   readPlans.set(plan, made);
@@ -73,17 +75,32 @@ export interface TextLimits {
   readonly textMax: number;
 }
 
-/** The members of a message, each as its JSON text. */
-export function memberTexts(plan: MessagePlan, bytes: Uint8Array, limits: TextLimits): Map<string, string> {
+/** A message with one member apart, which is a message itself and stays as it is on the wire. */
+export interface SplitMessage {
+  /** JSON text. */
+  readonly members: string;
+  /** Undefined where it was not sent. */
+  readonly body: { readonly plan: MessagePlan; readonly bytes: Uint8Array } | undefined;
+}
+
+export function splitMessage(
+  plan: MessagePlan,
+  bytes: Uint8Array,
+  bodyMember: string | undefined,
+  limits: TextLimits,
+): SplitMessage {
   const reader = new MessageReader(bytes, limits);
   const { members } = readPlanOf(plan);
   const slots = reader.slotsOf(plan, [0, bytes.length], 0);
-  return new Map(
-    members.flatMap((member, i) => {
-      const text = reader.textOf(slots[i], 0);
-      return text === undefined ? [] : [[member, text] as const];
-    }),
-  );
+  const at = bodyMember === undefined ? -1 : members.indexOf(bodyMember);
+  const part = slots[at];
+  if (!(part instanceof Parts) || part.field.type.kind !== 'Message')
+    return { members: reader.objectOf(plan, slots, 0), body: undefined };
+  slots[at] = undefined;
+  const { bounds } = part;
+  const pieces = bounds.flatMap((start, i) => (i % 2 === 0 ? [bytes.subarray(start, bounds[i + 1])] : []));
+  const body = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  return { members: reader.objectOf(plan, slots, 0), body: { plan: part.field.type.of, bytes: body } };
 }
 
 export function messageText(plan: MessagePlan, bytes: Uint8Array, limits: TextLimits): string {
@@ -104,8 +121,11 @@ class MessageReader {
   }
 
   message(plan: MessagePlan, bounds: readonly number[], depth: number): string {
+    return this.objectOf(plan, this.slotsOf(plan, bounds, depth), depth);
+  }
+
+  objectOf(plan: MessagePlan, slots: Slot[], depth: number): string {
     const { members, keys, nullSlot } = readPlanOf(plan);
-    const slots = this.slotsOf(plan, bounds, depth);
     const nulls = nullSlot < 0 ? undefined : slots[nullSlot];
     const more = Array.isArray(nulls) ? setNulls(plan, slots, members, nulls) : [];
     const texts: string[] = [];

@@ -24,7 +24,7 @@ import { grpcInterface, type MessagePlan } from '@tallystick/contract/grpc';
 import { canonicalJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { asWritten } from '../../written-json.ts';
-import { memberTexts, messageText } from './to-json.ts';
+import { splitMessage, messageText } from './to-json.ts';
 import { filesOf } from './descriptors.ts';
 import { encodeMessage } from './encode.ts';
 import { fromProtoJson, toProtoJson } from './json-form.ts';
@@ -279,15 +279,13 @@ describe('the wire format', () => {
     many.message(() => {
       for (let i = 0; i < 200_000; i++) many.tag(1, 2).varint(0);
     });
-    assert.throws(() => memberTexts(batch, many.finish(), LIMITS), /over 100000 values/);
+    assert.throws(() => messageText(batch, many.finish(), LIMITS), /over 100000 values/);
     const escaped = encodeMessage(DRAFT, { action: '\u0001'.repeat(1000) });
     assert.throws(() => messageText(DRAFT, escaped, { textMax: 5000 }), /over 5000 bytes as JSON/);
-    const members = memberTexts(
-      planNamed('EventsServiceIngestRequest'),
-      encodeMessage(planNamed('EventsServiceIngestRequest'), { event: { action: 'A.B' } }),
-      LIMITS,
-    );
-    assert.deepEqual([...members], [['event', '{"action":"A.B"}']]);
+    const ingest = planNamed('EventsServiceIngestRequest');
+    const whole = encodeMessage(ingest, { event: { action: 'A.B' } });
+    const { members, body } = splitMessage(ingest, Buffer.concat([whole, whole]), 'event', LIMITS);
+    assert.deepEqual([members, messageText(DRAFT, body!.bytes, LIMITS)], ['{}', '{"action":"A.B"}']);
   });
 
   it('writes objects that are there as their text', () => {

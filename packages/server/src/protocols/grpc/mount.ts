@@ -1,0 +1,18 @@
+// Connect and gRPC-Web over HTTP/1.1, for browsers and for curl: the services of a version on the port of REST. gRPC itself
+// has its own port, since it needs HTTP/2.
+
+import type { Version } from '@tallystick/contract';
+import { grpcPackage } from '@tallystick/contract/grpc';
+import type { Mount } from '../http/mount.ts';
+import { securityHeaders } from '../http/security-headers.ts';
+import { answerCall, type CallParts, shown } from './call.ts';
+import { connectError } from './reply.ts';
+
+export function createGrpcMount(version: Version, parts: CallParts, isTls: boolean): Mount {
+  return {
+    prefix: `/${grpcPackage(version)}.`,
+    standingHeaders: securityHeaders(isTls),
+    handle: (exchange) => answerCall(exchange, parts),
+    refuse: (error, place) => connectError(shown(error, place, parts)),
+  };
+}
