@@ -20,19 +20,29 @@ import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { AppendRequest, AppendResult, LogReader } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { ApiKeys } from './api-keys.ts';
+import type { ApiKeyRecord, ApiKeys } from './api-keys.ts';
 import { createExports, type Exports } from '../exports/exports.ts';
 import { createSchedules, type Schedules } from '../exports/schedules/schedules.ts';
 import { createHolds, type Holds } from '../holds/holds.ts';
 import { createPolicies, type Policies } from '../policies/policies.ts';
 import { createSubscriptions, type Subscriptions } from '../webhooks/subscriptions.ts';
 import { createKeyChanges, type KeyChanges } from './key-changes.ts';
-import { createApiKeys } from './key-records.ts';
-import { createTenants, type TenantRecord, type Tenants, type TenantStore } from './tenants.ts';
+import { createApiKeys, KEY_KIND, keyIn } from './key-records.ts';
+import {
+  createTenants,
+  type SettingsVersion,
+  settingsVersionIn,
+  type TenantRecord,
+  type Tenants,
+  type TenantStore,
+} from './tenants.ts';
 
 export interface Access {
   readonly keys: ApiKeys;
+  /** As they were made. */
+  readonly keyVersions: Pick<GenuineRecords<ApiKeyRecord>, 'version'>;
   readonly tenants: Tenants;
+  readonly settingsVersions: Pick<GenuineRecords<SettingsVersion>, 'version'>;
   readonly policies: Policies;
   readonly holds: Holds;
   readonly erasures: GenuineRecords<ErasureRecord>;
@@ -116,7 +126,9 @@ export function createAccess(parts: AccessParts): Access {
   const pendingRedactions = createGenuineRecords(PENDING_KIND, pendingIn, { records, kept });
   return {
     keys,
+    keyVersions: createGenuineRecords(KEY_KIND, keyIn, { records, kept }),
     tenants,
+    settingsVersions: createGenuineRecords('Tenant', settingsVersionIn, { records, kept }),
     policies,
     holds,
     erasures,

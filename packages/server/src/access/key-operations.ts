@@ -20,6 +20,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { expiryAfter } from '../runtime/expiry.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
+import type { Access } from './access.ts';
 import { type ApiKeyRecord, type ApiKeys, showKey } from './api-keys.ts';
 import { type Caller, callerOfKey, type KeyGrants } from './caller.ts';
 import type { KeyChangeCause, KeyChanges } from './key-changes.ts';
@@ -30,6 +31,7 @@ import { ownerNamed, type Tenants } from './tenants.ts';
 export interface KeyOperationParts {
   readonly keys: Pick<ApiKeys, 'find' | 'page' | 'count'>;
   readonly uses: Pick<KeyUses, 'lastUses'>;
+  readonly keyVersions: Access['keyVersions'];
   readonly changes: KeyChanges;
   readonly tenants: Pick<Tenants, 'find'>;
   readonly cursors: Cursors;
@@ -57,7 +59,7 @@ export function createKeyOperations(parts: KeyOperationParts) {
     onceFor: (madeKeyId, tenant) => onceOf(call, tenant, idempotencyNowMs(parts), UNCLASSIFIED, madeKeyId),
   });
   const answerAgain = async (call: Call, _: Received, { note: keyId }: UsedIdempotencyKey) =>
-    ({ kind: 'Repeated', body: shown(await keyFor(call, keyId)) }) as const;
+    ({ kind: 'Repeated', body: await showAsMade(await keyFor(call, keyId), parts) }) as const;
 
   const create = async (call: Call, { key }: InputOf<'apiKeys.create'>) => {
     const request = {
@@ -110,6 +112,12 @@ export function createKeyOperations(parts: KeyOperationParts) {
     'apiKeys.get': async (call: Call, { keyId }: InputOf<'apiKeys.get'>) =>
       ({ kind: 'Done', body: await showWithUse(await keyFor(call, keyId), parts) }) as const,
   };
+}
+
+/** As the first answer showed it, whatever has become of it since. */
+async function showAsMade({ tenantId, keyId }: ApiKeyRecord, { keyVersions }: KeyOperationParts) {
+  const made = (await keyVersions.version(tenantId, keyId, 1))!;
+  return showKey(made, made.createdAtMs);
 }
 
 async function showWithUse(record: ApiKeyRecord, { uses, clock }: KeyOperationParts) {

@@ -57,7 +57,7 @@ interface KeyContent {
 }
 
 /** Of a genuine record. */
-function keyIn({ owner, id, version, body, lookup }: StoredRecord): ApiKeyRecord {
+export function keyIn({ owner, id, version, body, lookup }: StoredRecord): ApiKeyRecord {
   // Written by `contentOfKey`.
   const content = parseJson(body) as KeyContent;
   return {

@@ -167,7 +167,13 @@ test('a repeat by its key is answered again, and nothing is done twice', async (
   assert.deepEqual([made.code, again.code, again.body], ['201', '200', made.body]);
   assert.equal((await create({ tenantId: 'once', tier: 'Premium' }, key)).code, '409 IDEMPOTENCY_KEY_REUSED');
   const put = () => ask('PUT', '/admin/tenants/once', { tier: 'Premium' }, { 'Idempotency-Key': 'put-once' });
-  assert.deepEqual([(await put()).code, (await put()).body.version], ['200', 2]);
+  const first = await put();
+  assert.deepEqual([first.code, (await put()).body.version], ['200', 2]);
+  assert.equal((await ask('PUT', '/admin/tenants/once', { tier: 'Standard', region: 'eu' })).body.version, 3);
+  assert.deepEqual(
+    [(await put()).body, (await create({ tenantId: 'once' }, key)).body],
+    [first.body, made.body],
+  );
 });
 
 test('of many who make one tenant at once one does', async () => {

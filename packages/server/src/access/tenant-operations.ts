@@ -11,12 +11,13 @@ import { UNCLASSIFIED } from '../repeats.ts';
 import { type Clock, instant } from '../runtime/clock.ts';
 import { KeyedQueue } from '../runtime/turns.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
+import type { UsedIdempotencyKey } from '../streams/log.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Access } from './access.ts';
 import { contentOf, ownerNamed, TENANT_STATUSES, type TenantRecord, type TenantSettings } from './tenants.ts';
 
 export interface TenantOperationParts {
-  readonly access: Pick<Access, 'tenants' | 'installation' | 'change'>;
+  readonly access: Pick<Access, 'tenants' | 'settingsVersions' | 'installation' | 'change'>;
   /** Whether anything was ever logged for a tenant. */
   readonly hasLogged: (tenantId: TenantId) => Promise<boolean>;
   readonly cursors: Cursors;
@@ -37,8 +38,12 @@ export function createTenantOperations(parts: TenantOperationParts) {
     if (tenant === undefined) throw new AuditError('TENANT_NOT_FOUND', `There is no tenant ${tenantId}.`);
     return tenant;
   };
-  const answerAgain = async (_: Call, { input }: Received) =>
-    ({ kind: 'Repeated', body: showTenant(await found(String(namedIn(input)))) }) as const;
+  const answerAgain = async (_: Call, { input }: Received, { note: version }: UsedIdempotencyKey) => {
+    const tenant = await found(String(namedIn(input)));
+    // The settings that the first answer showed.
+    const noted = await parts.access.settingsVersions.version(tenant.tenantId, '', Number(version));
+    return { kind: 'Repeated', body: showTenant({ ...tenant, ...noted }) } as const;
+  };
   const writesTo = (_: Call, input: Received['input']) => ownerNamed(namedIn(input), tenants);
   return {
     'tenants.create': {
@@ -130,7 +135,7 @@ async function put(
     requestId,
     caller: call.caller?.name,
   });
-  const once = onceOf(call, tenant, idempotencyNowMs({ clock, steadyNowMs }), UNCLASSIFIED);
+  const once = onceOf(call, tenant, idempotencyNowMs({ clock, steadyNowMs }), UNCLASSIFIED, `${version}`);
   const result = recordsOf(await access.change({ owner, writes: [write], correlationId, once }));
   return 'status' in result ? undefined : { ...tenant, ...settings, version, updatedAtMs, isAltered: false };
 }

@@ -221,3 +221,9 @@ export function settingsIn({ body }: StoredRecord): TenantSettings & { readonly 
     updatedAtMs,
   };
 }
+
+export type SettingsVersion = ReturnType<typeof settingsVersionIn>;
+
+export function settingsVersionIn(record: StoredRecord) {
+  return { ...settingsIn(record), version: record.version };
+}

@@ -244,8 +244,8 @@ function keyOperations(
   { cursors }: Reading,
   { clock }: Surroundings,
 ) {
-  const { keys, tenants, keyChanges: changes } = access;
-  return createKeyOperations({ keys, tenants, uses: keyUses, changes, cursors, clock, steadyNowMs });
+  const { keyChanges: changes } = access;
+  return createKeyOperations({ ...access, uses: keyUses, changes, cursors, clock, steadyNowMs });
 }
 
 function tenantOperations(
