@@ -82,10 +82,40 @@ test('agrees with the calendar about every day from year 0 to 9999 (seed 2026010
 });
 
 test('a duration has at least one part, in order', () => {
-  for (const text of ['P7Y', 'P1D', 'PT1H', 'P1W', 'P1Y2M3DT4H5M6S', 'PT0.5S', 'PT36H']) {
+  for (const text of [
+    'P7Y',
+    'P1D',
+    'PT1H',
+    'P1W',
+    'P1Y2M3DT4H5M6S',
+    'PT0.5S',
+    'PT0,5S',
+    'PT36H',
+    'P1.5D',
+    'P0.5W',
+    'P1YT1.5M',
+    'PT1H0.25M',
+  ]) {
     assert.equal(isDuration(text), true, text);
   }
-  for (const text of ['P', 'PT', 'P1', '7Y', 'P1H', 'P1DT', 'P1M1Y', '-P1D', 'P1.5D', 'p1d', '']) {
+  for (const text of [
+    'P',
+    'PT',
+    'P1',
+    '7Y',
+    'P1H',
+    'P1DT',
+    'P1M1Y',
+    '-P1D',
+    'P1.5Y',
+    'P0.5M',
+    'P1.5DT1H',
+    'PT1.5H30M',
+    'PT.5S',
+    'PT1.S',
+    'p1d',
+    '',
+  ]) {
     assert.equal(isDuration(text), false, text);
   }
 });

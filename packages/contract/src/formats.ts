@@ -3,8 +3,11 @@
 
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.\d{1,9})?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
-const DURATION =
-  /^P(?=\d|T\d)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:\d{1,9}W)?(?:\d{1,9}D)?(?:T(?=\d)(?:\d{1,9}H)?(?:\d{1,9}M)?(?:\d{1,9}(?:\.\d{1,9})?S)?)?$/;
+/** Only the last part may have a fraction. */
+const PART = String.raw`\d{1,9}(?:[.,]\d{1,9}(?=.$))?`;
+const DURATION = new RegExp(
+  String.raw`^P(?=\d|T\d)(?:\d{1,9}Y)?(?:\d{1,9}M)?(?:${PART}W)?(?:${PART}D)?(?:T(?=\d)(?:${PART}H)?(?:${PART}M)?(?:${PART}S)?)?$`,
+);
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 export const ULID_PATTERN = '^[0-7][0-9A-HJKMNP-TV-Z]{25}$';
 const DAY_MINUTES = 24 * 60;
@@ -44,7 +47,7 @@ function isInCalendar([
   return !text.startsWith('9999-12-31') || minuteInUtc < DAY_MINUTES;
 }
 
-/** An ISO 8601 duration: `P7Y`, `P1DT12H`, `PT0.5S`. */
+/** An ISO 8601 duration: `P7Y`, `P1DT12H`, `PT0.5S`. Years and months have no fraction: nobody could say how long half a month is. */
 export const isDuration = (text: string): boolean => DURATION.test(text);
 
 export const isUuid = (text: string): boolean => UUID.test(text);

@@ -5,7 +5,8 @@ import { ok as assert } from 'node:assert/strict';
 import type { Duration } from '@tallystick/contract';
 import { LATEST_MS } from './clock.ts';
 
-const DURATION = /^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?$/;
+const DURATION =
+  /^P(?:(\d+)Y)?(?:(\d+)M)?(?:([\d.,]+)W)?(?:([\d.,]+)D)?(?:T(?:([\d.,]+)H)?(?:([\d.,]+)M)?(?:([\d.,]+)S)?)?$/;
 const DAY_MS = 86_400_000;
 const LONGEST_MONTH_MS = 31 * DAY_MS;
 
@@ -39,9 +40,9 @@ function partsOf(duration: Duration): { readonly months: number; readonly ms: nu
   assert(match !== null, `${duration} is no duration`);
   const [years, months, weeks, days, hours, minutes, seconds] = match
     .slice(1)
-    .map((part) => Number(part ?? 0));
-  const timeMs = hours! * 3_600_000 + minutes! * 60_000 + Math.round(seconds! * 1000);
-  return { months: years! * 12 + months!, ms: (weeks! * 7 + days!) * DAY_MS + timeMs };
+    .map((part?: string) => Number(part?.replace(',', '.') ?? 0));
+  const timeMs = Math.round(hours! * 3_600_000) + Math.round(minutes! * 60_000) + Math.round(seconds! * 1000);
+  return { months: years! * 12 + months!, ms: Math.round((weeks! * 7 + days!) * DAY_MS) + timeMs };
 }
 
 function addMonths(date: Date, months: number): Date {
