@@ -15,8 +15,8 @@ import { readSort } from './question.ts';
 /** Not the sight of the caller: a policy is also in use by events that the caller may not see. */
 const ALL = { visible: CLASSIFICATIONS, whole: CLASSIFICATIONS };
 
-/** The newest events that are asked whether a rule holds them. With more, the answer is that one may. */
-const ASKED_MAX = 10_000;
+/** So long events are asked whether a rule holds them, the newest first. Where more are left, the answer is that one may. */
+const ASKED_NS_MAX = 10_000 * 1e6;
 const PORTION = 500;
 
 export interface PolicyUseParts {
@@ -45,7 +45,8 @@ async function holdsEvents(
   if (!seesEverything(call)) return true;
   const pause = pausesBy(clock);
   let beyond: SortKey | undefined;
-  for (let asked = 0; asked < ASKED_MAX; asked += PORTION) {
+  const endNs = clock.monotonicNs() + ASKED_NS_MAX;
+  while (clock.monotonicNs() <= endNs) {
     const found = await find(call, index, { beyond, rowsMax: PORTION });
     for (const { stored } of found.events) {
       const facts = factsOf(stored);
