@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { freePort } from '../packages/server/src/testing/free-port.ts';
-import { shellBlocks, shownAnswers, startByCommand } from './shell-blocks.ts';
+import { shellBlocks, shownAnswers, startWithoutNpm } from './shell-blocks.ts';
 import { assertShown, shownText } from './shown.ts';
 import { readText } from './source.ts';
 
 it('docs/guides/send.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const [setUp, one, refused, classified, readBack, repeated, batch] = service.run(
     shellBlocks('docs/guides/send.md'),
   );
@@ -23,7 +23,7 @@ it('docs/guides/send.md does what it says', async () => {
 });
 
 it('docs/guides/search.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const [setUp, table, json, list, search] = service.run(shellBlocks('docs/guides/search.md'));
   assert.match(setUp!, /"status":"Completed".*"successCount":3/);
   assert.ok(readText('docs/guides/search.md').includes(`\n\`\`\`${table}\`\`\`\n`), table);
@@ -34,7 +34,7 @@ it('docs/guides/search.md does what it says', async () => {
 });
 
 it('docs/guides/schedules.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const guide = 'docs/guides/schedules.md';
   const answers = service.run(shellBlocks(guide));
   const shown = shownAnswers(guide);
@@ -45,7 +45,7 @@ it('docs/guides/schedules.md does what it says', async () => {
 });
 
 it('docs/guides/received-export.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const guide = 'docs/guides/received-export.md';
   const blocks = shellBlocks(guide);
   const answers = service.run(blocks);
@@ -57,7 +57,7 @@ it('docs/guides/received-export.md does what it says', async () => {
 
 for (const guide of ['docs/guides/policies.md', 'docs/guides/legal-hold.md'])
   it(`${guide} does what it says`, async () => {
-    await using service = await startByCommand('npm start --silent');
+    await using service = await startWithoutNpm();
     const blocks = shellBlocks(guide);
     const answers = service.run(blocks);
     const shown = shownAnswers(guide);
@@ -69,7 +69,7 @@ for (const guide of ['docs/guides/policies.md', 'docs/guides/legal-hold.md'])
   });
 
 it('docs/guides/webhooks.md does what it says', async () => {
-  await using service = await startByCommand('env Webhooks__AllowPrivateTargets=true npm start --silent');
+  await using service = await startWithoutNpm({ Webhooks__AllowPrivateTargets: 'true' });
   const guide = 'docs/guides/webhooks.md';
   const port = String(await freePort());
   const withPort = (text: string) => text.replaceAll('8095', port);
@@ -87,7 +87,7 @@ it('docs/guides/webhooks.md does what it says', async () => {
 });
 
 it('docs/guides/exports.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const [setUp, deleted, requested, lines] = service.run(shellBlocks('docs/guides/exports.md'));
   assert.match(setUp!, /"successCount":2/);
   assert.match(
@@ -105,7 +105,7 @@ it('docs/guides/exports.md does what it says', async () => {
 });
 
 it('docs/guides/verify.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const [setUp, proof, bundle, first, next] = service.run(shellBlocks('docs/guides/verify.md'));
   assert.match(setUp!.trim(), /^tallystick\.local\/\w{26}\/t\/demo\+[0-9a-f]{8}\+\S+$/);
   assert.match(proof!, /^verified [^]*shown +whole\n[^]*"action": "Delete\.Invoice"/m);
@@ -115,7 +115,7 @@ it('docs/guides/verify.md does what it says', async () => {
 });
 
 it('docs/operating/run.md makes and suspends a tenant, and verifies a stream, as it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const [tenants, begin, look] = shellBlocks('docs/operating/run.md');
   const refusedLook = `( KEY=none\n${look} ) 2>&1 & LOOKING=$!
 for _ in $(seq 300); do kill -0 $LOOKING 2> /dev/null || break; sleep 0.2; done

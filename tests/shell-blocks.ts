@@ -2,9 +2,9 @@
 // was started as the README says. Only the address differs, and what `npm ci` does has been done before.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { readText, ROOT } from './source.ts';
 
 const ADDRESS = 'http://127.0.0.1:8080';
@@ -38,10 +38,38 @@ export interface StartedService extends AsyncDisposable {
   run(blocks: readonly string[]): string[];
 }
 
+/**
+ * Starts what `npm start` starts, and gives the blocks an `npx` that starts what npx does: both load npm first, which takes
+ * longer than the command. The README's blocks show that both work.
+ */
+export async function startWithoutNpm(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<StartedService> {
+  const bin = mkdtempSync(join(tmpdir(), 'tallystick-bin-'));
+  symlinkSync(process.execPath, join(bin, 'node'));
+  const launcher = join(ROOT, 'packages/cli/bin/tallystick.js');
+  const flags = '--conditions=source --disable-warning=ExperimentalWarning';
+  const npx = `#!/bin/sh\n[ "$1" = tallystick ] && shift && exec node ${flags} '${launcher}' "$@"\n`;
+  writeFileSync(join(bin, 'npx'), npx, { mode: 0o755 });
+  const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
+  const PATH = `${bin}${delimiter}${process.env['PATH']}`;
+  const service = await startByCommand(scripts.start.replace(/^exec /, ''), { ...settings, PATH });
+  return {
+    run: (blocks) => service.run(blocks),
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      rmSync(bin, { recursive: true });
+    },
+  };
+}
+
 /** Starts the service by that command, on a free port and a data directory of its own. */
-export async function startByCommand(command: string): Promise<StartedService> {
+export async function startByCommand(
+  command: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<StartedService> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'tallystick-docs-'));
-  const env = { ...process.env, Server__Port: '0', Storage__DataDirectory: dataDirectory };
+  const env = { ...process.env, ...settings, Server__Port: '0', Storage__DataDirectory: dataDirectory };
   const child = spawn('sh', ['-c', `exec ${command}`], {
     cwd: ROOT,
     env,
