@@ -126,6 +126,8 @@ export class Sandbox {
           ...process.env,
           // A run is its own, also where a test asks for it.
           NODE_TEST_CONTEXT: undefined,
+          // All cases: a mutant may be noticed by one of many only.
+          FAULTS: 'long',
           NODE_COMPILE_CACHE: join(this.#folder, 'cache'),
           PUBLIC_VECTORS: process.env['PUBLIC_VECTORS'] ?? join(REPOSITORY, '..', 'shared', 'vectors'),
         },

@@ -6,6 +6,7 @@ import * as fc from 'fast-check';
 import { compareBytes, concat, fromBase64, readU64, textOf, toBase64, toHex, writeU64 } from './bytes.ts';
 import { fromHex } from './hash/from-hex.ts';
 import { EvidenceError } from './errors.ts';
+import { runs } from './testing/size.ts';
 
 const bytes = fc.uint8Array({ maxLength: 200 });
 
@@ -16,7 +17,7 @@ describe('base64', () => {
         assert.equal(toBase64(b), Buffer.from(b).toString('base64'));
         assert.deepEqual(fromBase64(toBase64(b)), b);
       }),
-      { seed: 1, numRuns: 2000 },
+      { seed: 1, numRuns: runs(2000) },
     );
   });
 
@@ -54,7 +55,7 @@ describe('base64', () => {
         }
         assert.equal(toBase64(decoded), text);
       }),
-      { seed: 2, numRuns: 5000 },
+      { seed: 2, numRuns: runs(5000) },
     );
   });
 });

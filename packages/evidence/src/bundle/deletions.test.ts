@@ -6,6 +6,7 @@ import { type Entry, KINDS } from '../event/entry.ts';
 import type { IndexRange, Notice } from '../event/notices.ts';
 import { refusal } from '../testing/refusal.ts';
 import { Deletions } from './deletions.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 20260115;
 const EVENT_ID = '01KE0000000000000000000042';
@@ -175,10 +176,10 @@ describe('deletions', () => {
         if (gap === undefined && explaining.size > 1) explained++;
         if (gaps.length > 1 && explaining.size > 0) partly++;
       }),
-      { seed: SEED, numRuns: 8000 },
+      { seed: SEED, numRuns: runs(8000) },
     );
-    assert.ok(explained > 200, `${explained} explained by more than one notice`);
-    assert.ok(partly > 200, `${partly} explained in part`);
+    assert.ok(explained > runs(200), `${explained} explained by more than one notice`);
+    assert.ok(partly > runs(200), `${partly} explained in part`);
   });
 
   it('of whole events may wait in a million ranges and no more', () => {

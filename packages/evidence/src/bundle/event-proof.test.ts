@@ -30,6 +30,7 @@ import { sampleEvent, SampleLog } from '../testing/sample-log.ts';
 import { closeUnits, showRoots, withholdContent } from '../event/show-event.ts';
 import type { Trust } from './trust.ts';
 import { verifyBundle } from './verify-bundle.ts';
+import { runs } from '../testing/size.ts';
 
 let log: SampleLog;
 let trust: Trust;
@@ -241,7 +242,7 @@ describe('readers of outside bytes', () => {
           const again = attempt(() => rewrite(text));
           if (again !== undefined) assert.equal(again, text, name);
         }),
-        { seed, numRuns: 3000 },
+        { seed, numRuns: runs(3000) },
       );
     }
   });
@@ -258,7 +259,7 @@ describe('readers of outside bytes', () => {
         fc.pre(changed !== bundle);
         await rejects(() => verifyBundle([utf8(changed)], trust));
       }),
-      { seed, numRuns: 1500 },
+      { seed, numRuns: runs(1500) },
     );
     for (const good of [proof, text]) {
       await fc.assert(
@@ -276,7 +277,7 @@ describe('readers of outside bytes', () => {
           });
           if (verdict) assert.deepEqual(JSON.parse(JSON.stringify(verdict.event)), sampleEvent(4));
         }),
-        { seed, numRuns: 1500 },
+        { seed, numRuns: runs(1500) },
       );
     }
   });
@@ -290,7 +291,7 @@ describe('readers of outside bytes', () => {
           assert.throws(() => parse(text), EvidenceError);
         }
       }),
-      { seed, numRuns: 1000 },
+      { seed, numRuns: runs(1000) },
     );
   });
 });

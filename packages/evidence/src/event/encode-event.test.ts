@@ -8,6 +8,7 @@ import { VECTOR_EVENT } from '../testing/sample-log.ts';
 import { ContentPool } from './content-pool.ts';
 import { type EncodedEvent, encodeEvent } from './encode-event.ts';
 import { openEvent, unitsOf } from './show-event.ts';
+import { runs } from '../testing/size.ts';
 
 const key = fc.string({ unit: 'grapheme', maxLength: 8 });
 const content = fc.dictionary(key, fc.jsonValue({ maxDepth: 2, stringUnit: 'grapheme' }), {
@@ -37,7 +38,7 @@ describe('an encoded event', () => {
         assert.equal(textOf(encoded[1].bytes), canonicalJson({ context, payload }));
         assert.deepEqual(unitsIn(encoded).sort(byPath), unitsOf(one).sort(byPath));
       }),
-      { seed: 11, numRuns: 1500 },
+      { seed: 11, numRuns: runs(1500) },
     );
   });
 

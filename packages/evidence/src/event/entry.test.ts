@@ -18,6 +18,7 @@ import { encodeEntry, readLink, writeEntry } from './entry-bytes.ts';
 import { EvidenceError } from '../errors.ts';
 import { refusal } from '../testing/refusal.ts';
 import { eventIdText } from './event-id.ts';
+import { runs } from '../testing/size.ts';
 
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 const index = fc.nat({ max: Number.MAX_SAFE_INTEGER });
@@ -38,7 +39,7 @@ describe('an entry', () => {
         assert.equal(bytes.length, ENTRY_BYTES);
         assert.deepEqual(decodeEntry(bytes), { ...entry });
       }),
-      { seed: 1, numRuns: 1000 },
+      { seed: 1, numRuns: runs(1000) },
     );
   });
 

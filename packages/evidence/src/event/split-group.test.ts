@@ -8,6 +8,7 @@ import { parseJson } from '../json/parse-json.ts';
 import { VECTOR_EVENT } from '../testing/sample-log.ts';
 import { encodeEvent } from './encode-event.ts';
 import { splitGroup } from './split-group.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 41;
 const key = fc.oneof(
@@ -44,7 +45,7 @@ describe('splitting the text of a group', () => {
           assert.deepEqual(splitGroup(group.bytes, i === 0 ? 1 : 2), group);
         }
       }),
-      { seed: SEED, numRuns: 2500 },
+      { seed: SEED, numRuns: runs(2500) },
     );
   });
 
@@ -209,8 +210,8 @@ describe('splitting the text of a group', () => {
         divided += 1;
         assert.deepEqual(split, encodeEvent(parseJson(text) as Record<string, unknown>)[1]);
       }),
-      { seed: SEED, numRuns: 2000 },
+      { seed: SEED, numRuns: runs(2000) },
     );
-    assert.ok(divided > 100, `${divided} changed texts were divided`);
+    assert.ok(divided > runs(100), `${divided} changed texts were divided`);
   });
 });

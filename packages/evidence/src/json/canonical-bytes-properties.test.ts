@@ -15,6 +15,7 @@ import { parseJson } from './parse-json.ts';
 import { scanJson } from './strict-json.ts';
 import { jsonText, mutatedBytes, numberText } from '../testing/json-texts.ts';
 import { skipWithout, vectorBytes, vectorPaths, vectorText } from '../testing/public-vectors.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 8785;
 const DEPTHS = [0, 1, 2, 3, 32];
@@ -168,9 +169,9 @@ describe(`canonicalBytes on generated input (seed ${SEED})`, () => {
           if (agrees(utf8(spelt(one, picker(choices))), 32, levels)) taken++;
         },
       ),
-      { seed: SEED, numRuns: 6000 },
+      { seed: SEED, numRuns: runs(6000) },
     );
-    assert.ok(taken > 3000, `only ${taken} were taken`);
+    assert.ok(taken > runs(3000), `only ${taken} were taken`);
   });
 
   it('sorts the keys of large objects, and finds one that stands twice', () => {
@@ -200,7 +201,7 @@ describe(`canonicalBytes on generated input (seed ${SEED})`, () => {
         fc.constantFrom(...DEPTHS),
         (text, depthMax) => void agrees(utf8(text), depthMax),
       ),
-      { seed: SEED, numRuns: 6000 },
+      { seed: SEED, numRuns: runs(6000) },
     );
   });
 
@@ -211,7 +212,7 @@ describe(`canonicalBytes on generated input (seed ${SEED})`, () => {
         fc.constantFrom(...DEPTHS),
         (bytes, depthMax) => void agrees(bytes, depthMax),
       ),
-      { seed: SEED, numRuns: 10_000 },
+      { seed: SEED, numRuns: runs(10_000) },
     );
   });
 
@@ -226,21 +227,21 @@ describe(`canonicalBytes on generated input (seed ${SEED})`, () => {
         for (const [place, byte] of changes) bytes[place % bytes.length] = byte;
         agrees(bytes);
       }),
-      { seed: SEED, numRuns: 10_000 },
+      { seed: SEED, numRuns: runs(10_000) },
     );
   });
 
   it('agrees on numbers', () => {
     fc.assert(
       fc.property(numberText, (literal) => void agrees(utf8(`{"b":${literal},"a":[${literal}]}`))),
-      { seed: SEED, numRuns: 20_000 },
+      { seed: SEED, numRuns: runs(20_000) },
     );
   });
 
   it('agrees on random bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 24 }), (bytes) => void agrees(bytes)),
-      { seed: SEED, numRuns: 10_000 },
+      { seed: SEED, numRuns: runs(10_000) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { CANONICAL_DEPTH_MAX, canonicalJson, isCanonicalJson } from './canonical-json.ts';
 import { refusal } from '../testing/refusal.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 8785;
 
@@ -222,7 +223,7 @@ describe(`canonical JSON of generated values (seed ${SEED})`, () => {
         assert.equal(isCanonicalJson(text), true);
         assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
       }),
-      { seed: SEED, numRuns: 3000 },
+      { seed: SEED, numRuns: runs(3000) },
     );
   });
 
@@ -232,7 +233,7 @@ describe(`canonical JSON of generated values (seed ${SEED})`, () => {
         const reversed = Object.fromEntries(Object.entries(object).toReversed());
         assert.equal(canonicalJson(reversed), canonicalJson(object));
       }),
-      { seed: SEED, numRuns: 2000 },
+      { seed: SEED, numRuns: runs(2000) },
     );
   });
 
@@ -244,7 +245,7 @@ describe(`canonical JSON of generated values (seed ${SEED})`, () => {
       fc.property(loose, (text) => {
         assert.equal(isCanonicalJson(text), text === canonicalJson(JSON.parse(text)));
       }),
-      { seed: SEED, numRuns: 3000 },
+      { seed: SEED, numRuns: runs(3000) },
     );
   });
 
@@ -273,7 +274,7 @@ describe(`canonical JSON of generated values (seed ${SEED})`, () => {
       fc.property(fc.string({ unit: piece }), (text) => {
         assert.equal(typeof isCanonicalJson(text), 'boolean');
       }),
-      { seed: SEED, numRuns: 5000 },
+      { seed: SEED, numRuns: runs(5000) },
     );
   });
 });

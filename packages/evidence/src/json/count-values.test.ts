@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { utf8 } from '../bytes.ts';
 import { processorMs } from '../testing/processor-time.ts';
 import { countValues, type UncountedMembers } from './count-values.ts';
+import { runs } from '../testing/size.ts';
 
 const ALL: UncountedMembers = { names: [], listName: undefined };
 const EVENT: UncountedMembers = { names: ['context', 'payload'], listName: undefined };
@@ -35,7 +36,7 @@ test('any JSON text has as many values as it means, however it is spaced', () =>
       const value: unknown = JSON.parse(text);
       assert.equal(count(JSON.stringify(value, undefined, spaces)).values, valuesOf(value));
     }),
-    { numRuns: 2000, seed: 20261117 },
+    { numRuns: runs(2000), seed: 20261117 },
   );
 });
 
@@ -61,7 +62,7 @@ test('what is not JSON gets some number', () => {
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       assert.ok(Number.isInteger(countValues(bytes, BATCH).values));
     }),
-    { numRuns: 2000, seed: 20261117 },
+    { numRuns: runs(2000), seed: 20261117 },
   );
   for (const text of ['"', '{"a', '"\\', ']]]]', ',,,', '{"events":[', ''])
     assert.ok(count(text, BATCH).values >= 1);

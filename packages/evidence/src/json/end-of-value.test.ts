@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { utf8 } from '../bytes.ts';
 import { endOfValue, NO_END } from './end-of-value.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 20_261_117;
 const isValue = (text: string) => endOfValue(utf8(text), 0) === utf8(text).length;
@@ -23,7 +24,7 @@ test('a value ends where its text does, with anything behind it', () => {
       const text = JSON.stringify(one);
       assert.equal(endOfValue(utf8(`[${text}${behind}`), 1), utf8(text).length + 1, text);
     }),
-    { seed: SEED, numRuns: 2000 },
+    { seed: SEED, numRuns: runs(2000) },
   );
 });
 
@@ -44,9 +45,9 @@ test('a text without white space is a value exactly if JSON.parse takes it', () 
       taken += parses(text) ? 1 : 0;
       assert.equal(isValue(text), parses(text), text);
     }),
-    { seed: SEED, numRuns: 50_000 },
+    { seed: SEED, numRuns: runs(50_000) },
   );
-  assert.ok(taken > 1000, `${taken} texts were JSON`);
+  assert.ok(taken > runs(1000), `${taken} texts were JSON`);
 });
 
 test('a changed text is a value exactly if JSON.parse takes it', () => {
@@ -62,7 +63,7 @@ test('a changed text is a value exactly if JSON.parse takes it', () => {
         assert.equal(isValue(text), parses(text), text);
       },
     ),
-    { seed: SEED, numRuns: 10_000 },
+    { seed: SEED, numRuns: runs(10_000) },
   );
 });
 

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { EvidenceError } from '../errors.ts';
 import { parseJson } from './parse-json.ts';
+import { runs } from '../testing/size.ts';
 
 /** Keys that need escapes, and many that share their beginnings. */
 const key = fc.string({ unit: fc.constantFrom('\\', '"', '\n', 'u', '0', 'a', 'é', '\u2028'), maxLength: 4 });
@@ -39,7 +40,7 @@ describe('parseJson', () => {
           assert.equal(JSON.stringify(parseJson(JSON.stringify(one, null, 1))), text);
         }
       }),
-      { seed: 5, numRuns: 4000 },
+      { seed: 5, numRuns: runs(4000) },
     );
   });
 
@@ -73,7 +74,7 @@ describe('parseJson', () => {
         }
         assert.equal(typeof parseJson(text), typeof native);
       }),
-      { seed: 6, numRuns: 8000 },
+      { seed: 6, numRuns: runs(8000) },
     );
   });
 

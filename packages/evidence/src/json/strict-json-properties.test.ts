@@ -8,6 +8,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { scanJson } from './strict-json.ts';
 import { jsonText, mutatedBytes, numberText } from '../testing/json-texts.ts';
 import { type NaiveFault, type NaiveFaultKind, naiveScan } from '../testing/naive-json.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 8259;
 const DEPTHS = [0, 1, 2, 3, 32];
@@ -54,7 +55,7 @@ describe(`scanJson on generated input (seed ${SEED})`, () => {
   it('finds in sound texts what the naive scanner finds, at the same paths', () => {
     fc.assert(
       fc.property(jsonText, fc.constantFrom(...DEPTHS), (text, depthMax) => agrees(utf8(text), depthMax)),
-      { seed: SEED, numRuns: 2500 },
+      { seed: SEED, numRuns: runs(2500) },
     );
   });
 
@@ -64,14 +65,14 @@ describe(`scanJson on generated input (seed ${SEED})`, () => {
         agrees(bytes, depthMax);
         assert.equal(scanJson(bytes).syntax === undefined, parses(bytes));
       }),
-      { seed: SEED, numRuns: 4000 },
+      { seed: SEED, numRuns: runs(4000) },
     );
   });
 
   it('takes a number iff the naive scanner does', () => {
     fc.assert(
       fc.property(numberText, (literal) => agrees(utf8(literal), 32)),
-      { seed: SEED, numRuns: 8000 },
+      { seed: SEED, numRuns: runs(8000) },
     );
   });
 
@@ -80,7 +81,7 @@ describe(`scanJson on generated input (seed ${SEED})`, () => {
       fc.property(fc.uint8Array({ maxLength: 24 }), (bytes) => {
         assert.equal(scanJson(bytes).syntax === undefined, parses(bytes));
       }),
-      { seed: SEED, numRuns: 8000 },
+      { seed: SEED, numRuns: runs(8000) },
     );
   });
 
@@ -91,7 +92,7 @@ describe(`scanJson on generated input (seed ${SEED})`, () => {
         assert.equal(syntax, undefined);
         for (const { issue } of violations) assert.match(issue, /U\+0000|^is an integer outside/);
       }),
-      { seed: SEED, numRuns: 3000 },
+      { seed: SEED, numRuns: runs(3000) },
     );
   });
 
@@ -103,7 +104,7 @@ describe(`scanJson on generated input (seed ${SEED})`, () => {
         const before = scanJson(bytes.subarray(0, syntax.offset)).syntax;
         if (before !== undefined) assert.equal(before.offset, syntax.offset);
       }),
-      { seed: SEED, numRuns: 3000 },
+      { seed: SEED, numRuns: runs(3000) },
     );
   });
 });

@@ -9,6 +9,7 @@ import { sha256 } from '../hash/sha256.ts';
 import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
 import { formatVerifierKey, keyIdOf, parseVerifierKey, SIGNATURE_TYPES } from './verifier-key.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 20260107;
 
@@ -252,7 +253,7 @@ test(`every note that is read is written the same, and no text breaks the reader
       const parsed = resultOrRefusal(() => parseNote(`${text}\n\n— ${text} ${text}\n`));
       assert.ok(parsed instanceof EvidenceError || parsed.text.length > 0);
     }),
-    { seed: SEED, numRuns: 5000 },
+    { seed: SEED, numRuns: runs(5000) },
   );
 });
 

@@ -14,6 +14,7 @@ import {
   SIGNATURE_TYPES,
   type VerifierKey,
 } from './verifier-key.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 20260108;
 
@@ -134,6 +135,6 @@ test(`every key that is read is written the same, and no text breaks the reader 
         assert.deepEqual(parseVerifierKey(text), { name, type, publicKey });
       },
     ),
-    { seed: SEED, numRuns: 3000 },
+    { seed: SEED, numRuns: runs(3000) },
   );
 });

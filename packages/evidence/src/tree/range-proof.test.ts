@@ -8,10 +8,14 @@ import { proveRange, proveInclusion } from './prove.ts';
 import { type RangeProof, rangeRoot, verifyRange } from '../testing/verify-range.ts';
 import { naiveRangeRoot, NaiveTree } from '../testing/naive-tree.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
+import { IS_LONG, runs } from '../testing/size.ts';
 import { flipBit, flipNumberBit, seeded } from '../testing/mutations.ts';
 import { EMPTY_ROOT } from './tree.ts';
 
 const SEED = 20260103;
+const SIZE_MAX = IS_LONG ? 64 : 32;
+const RANDOM = runs(3000);
+const CHANGED = IS_LONG ? 10 : 2;
 const tree = new NaiveTree(2000);
 
 interface ArrayProof extends RangeProof {
@@ -34,8 +38,8 @@ function isTrue({ leaves, from, size, proof, root }: ArrayProof): boolean {
   return recomputed !== undefined && equalBytes(recomputed, root);
 }
 
-test('proves every range of every tree to 64 leaves, with the hashes that the definition asks for', () => {
-  for (let size = 1; size <= 64; size++) {
+test(`proves every range of every tree to ${SIZE_MAX} leaves, with the hashes that the definition asks for`, () => {
+  for (let size = 1; size <= SIZE_MAX; size++) {
     for (let from = 0; from <= size; from++) {
       for (let to = from; to <= size; to++) {
         const proof = rangeOf(from, to, size);
@@ -47,9 +51,9 @@ test('proves every range of every tree to 64 leaves, with the hashes that the de
   }
 });
 
-test(`proves 3,000 random ranges of trees to 2,000 leaves (seed ${SEED})`, () => {
+test(`proves ${RANDOM} random ranges of trees to 2,000 leaves (seed ${SEED})`, () => {
   const random = seeded(SEED);
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < RANDOM; i++) {
     const size = 1 + random(2000);
     const from = random(size);
     // Long ranges take long, and are no other case: their inner nodes are those of the compact range.
@@ -59,9 +63,9 @@ test(`proves 3,000 random ranges of trees to 2,000 leaves (seed ${SEED})`, () =>
   }
 });
 
-test(`refuses every change of one bit in 10 range proofs (seed ${SEED})`, () => {
+test(`refuses every change of one bit in ${CHANGED} range proofs (seed ${SEED})`, () => {
   const random = seeded(SEED + 1);
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < CHANGED; i++) {
     const size = 1 + random(2000);
     const from = random(size);
     const good = rangeOf(from, Math.min(size, from + 1 + random(4)), size);

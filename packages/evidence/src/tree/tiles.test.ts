@@ -17,6 +17,7 @@ import {
   tilesOf,
   tileWidth,
 } from './tiles.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 20260104;
 
@@ -95,7 +96,7 @@ test(`every path that is read is written the same, and no path breaks the reader
   );
   fc.assert(
     fc.property(tiles, (tile) => assert.deepEqual(parseTilePath(formatTilePath(tile)), tile)),
-    { seed: SEED, numRuns: 5000 },
+    { seed: SEED, numRuns: runs(5000) },
   );
 });
 

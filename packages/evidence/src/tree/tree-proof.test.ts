@@ -5,6 +5,7 @@ import { type Hashes, naiveConsistencyRoots, naiveInclusionRoot, NaiveTree } fro
 import { skipWithout, vectorPaths, vectorText } from '../testing/public-vectors.ts';
 import { refusal, resultOrRefusal } from '../testing/refusal.ts';
 import { flipBit, flipNumberBit, seeded } from '../testing/mutations.ts';
+import { IS_LONG, runs } from '../testing/size.ts';
 import { EvidenceError } from '../errors.ts';
 import { EMPTY_ROOT } from './tree.ts';
 import { type ConsistencyProof, verifyConsistency } from './tree-proof.ts';
@@ -12,6 +13,8 @@ import { type InclusionProof, verifyInclusion } from './verify-inclusion.ts';
 import { proveConsistency, proveInclusion } from './prove.ts';
 
 const SEED = 20260102;
+const RANDOM = runs(5000);
+const CHANGED = IS_LONG ? 10 : 2;
 const tree = new NaiveTree(2000);
 
 const inclusionOf = (index: number, size: number): InclusionProof => ({
@@ -50,9 +53,9 @@ test('proves that every tree to 64 leaves extends every smaller one, with the ha
   }
 });
 
-test(`proves 10,000 random leaves and growths of trees to 2,000 leaves (seed ${SEED})`, () => {
+test(`proves ${2 * RANDOM} random leaves and growths of trees to 2,000 leaves (seed ${SEED})`, () => {
   const random = seeded(SEED);
-  for (let i = 0; i < 5000; i++) {
+  for (let i = 0; i < RANDOM; i++) {
     const size = 1 + random(2000);
     const inclusion = inclusionOf(random(size), size);
     assert.deepEqual(inclusion.proof, tree.inclusion(inclusion.index, size));
@@ -88,9 +91,9 @@ function* proofBitChanges(proof: Hashes): Generator<Uint8Array[]> {
     for (const changed of bitChanges(hash)) yield proof.with(i, changed);
 }
 
-test(`refuses every change of one bit in 10 inclusion proofs (seed ${SEED})`, () => {
+test(`refuses every change of one bit in ${CHANGED} inclusion proofs (seed ${SEED})`, () => {
   const random = seeded(SEED);
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < CHANGED; i++) {
     const size = 1 + random(2000);
     const good = inclusionOf(random(size), size);
     for (const proof of proofBitChanges(good.proof)) assert.ok(refusesInclusion({ ...good, proof }));
@@ -105,9 +108,9 @@ test(`refuses every change of one bit in 10 inclusion proofs (seed ${SEED})`, ()
   }
 });
 
-test(`refuses every change of one bit in 10 consistency proofs (seed ${SEED})`, () => {
+test(`refuses every change of one bit in ${CHANGED} consistency proofs (seed ${SEED})`, () => {
   const random = seeded(SEED + 1);
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < CHANGED; i++) {
     const to = 1 + random(2000);
     const good = consistencyOf(1 + random(to), to);
     for (const proof of proofBitChanges(good.proof)) assert.ok(refusesConsistency({ ...good, proof }));

@@ -10,6 +10,7 @@ import { mutateText, seeded } from '../testing/mutations.ts';
 import { refusal } from '../testing/refusal.ts';
 import { isQuorum, parsePolicy, POLICY_LINES_MAX, type WitnessPolicy } from './policy.ts';
 import { cosignaturesBy, verifyByPolicy } from './verify-policy.ts';
+import { runs } from '../testing/size.ts';
 
 const SEED = 20260212;
 const TIME = 1767323046;
@@ -216,7 +217,7 @@ test(`a quorum is never lost by one more cosignature, and is what counting by ha
       assert.equal(isMet, byHand(policy, new Set(names), policy.quorum!));
       if (isMet) assert.ok(isQuorum(policy, [...names, more]));
     }),
-    { seed: SEED, numRuns: 2000 },
+    { seed: SEED, numRuns: runs(2000) },
   );
 });
 
