@@ -183,6 +183,7 @@ function subscriptionOperations(
       secrets: webhooks.secrets,
       circuits: webhooks.circuits,
       judgeUrl: (url) => waysOut.webhooks.judge(url),
+      judgeAsWritten: (url) => waysOut.webhooks.judgeAsWritten(url),
       judgeTls: createJudgeTls(() => clock.now()),
       schemaFaults: createRules(asJson(SubscriptionConfiguration)),
       change,

@@ -121,6 +121,7 @@ test('a KMS that hangs is given up in time', async () => {
   await using kms = await KmsServer.start();
   const hanging = {
     send: () => new Promise<never>(() => {}),
+    judgeAsWritten: () => undefined,
     judge: () => Promise.resolve(undefined),
     [Symbol.dispose]: () => {},
   };

@@ -9,6 +9,7 @@ import type { Random } from '../runtime/random.ts';
 import { type CompleteConfiguration, completed, plainMembers } from './configured.ts';
 import { splitHeaders } from './custom-headers.ts';
 import { authored } from './subscription-author.ts';
+import { type JudgeAsWritten, notAllowed } from './subscription-faults.ts';
 import { type NextSubscription, requireSound } from './subscription-changes.ts';
 import { makeSecret, type SubscriptionSecrets } from './subscription-secrets.ts';
 import { type JudgeTls, wantedTls } from './subscription-tls.ts';
@@ -18,6 +19,8 @@ export interface ConfigureParts {
   readonly secrets: SubscriptionSecrets;
   /** Why nothing may be sent to this URL, as a sentence; undefined: it may. */
   readonly judgeUrl: (url: string) => Promise<string | undefined>;
+  /** The same by the URL alone, without a question to a name server. */
+  readonly judgeAsWritten: JudgeAsWritten;
   readonly judgeTls: JudgeTls;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,10 +33,7 @@ export async function urlFaults(
   { judgeUrl }: Pick<ConfigureParts, 'judgeUrl'>,
 ): Promise<ErrorDetail[]> {
   const reason = await judgeUrl(url);
-  if (reason === undefined) return [];
-  // What has a password in it is not repeated.
-  const shown = url.includes('@') ? {} : { value: url };
-  return [{ field: 'url', issue: `is not allowed: ${reason}`, ...shown }];
+  return reason === undefined ? [] : [notAllowed(url, reason)];
 }
 
 /** A new subscription, with the secret that is shown this once. */

@@ -82,7 +82,8 @@ test('a URL is judged by every operation that sets it', async () => {
   assert.equal((await ask('PATCH', `/${subscriptionId}`, { url: null })).code, '422 INVALID_WEBHOOK_URL');
   assert.equal((await ask('GET', `/${subscriptionId}`)).body.url, SUBSCRIPTION.url);
   const missing = '/01KE0000000000000000000042';
-  assert.equal((await ask('PUT', missing, { ...SUBSCRIPTION, url })).code, '404 SUBSCRIPTION_NOT_FOUND');
+  assert.equal((await ask('PUT', missing, { ...SUBSCRIPTION, url })).code, '422 INVALID_WEBHOOK_URL');
+  assert.equal((await ask('PUT', missing, SUBSCRIPTION)).code, '404 SUBSCRIPTION_NOT_FOUND');
 });
 
 test('one answer names all that is wrong, and with it the code is that of a validation', async () => {
@@ -98,6 +99,11 @@ test('one answer names all that is wrong, and with it the code is that of a vali
     colour: 'red',
   });
   assert.equal(told.code, '422 VALIDATION_FAILED');
+  for (const url of ['https://127.0.0.1/', 'https://a.internal/', 'http://a.example/']) {
+    const both = await askerOf('all')('POST', '', { ...SUBSCRIPTION, name: '', url });
+    const named = new Set(detailsOf(both).map((detail) => detail.split(' ')[0]));
+    assert.deepEqual(named, new Set(['name', 'url']));
+  }
   const fields = (told.body as unknown as ErrorBody).error.details.map(({ field }) => field);
   assert.deepEqual(fields.toSorted(), [
     'clearance',

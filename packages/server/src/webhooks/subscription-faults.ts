@@ -11,8 +11,14 @@ import type { SubscriptionRecord } from './subscription.ts';
 
 type Fault = Omit<OwnViolation, 'member'>;
 
+/** Why a URL is not allowed, as far as it says itself. */
+export type JudgeAsWritten = (url: string) => string | undefined;
+
 /** Takes whatever was received; the schema reports what is not a subscription at all. */
-export function subscriptionFaults(subscription: unknown): Fault[] {
+export function subscriptionFaults(
+  subscription: unknown,
+  judgeAsWritten: JudgeAsWritten = () => undefined,
+): Fault[] {
   const filters = receivedMember(subscription, 'filters') ?? undefined;
   const details = [
     ...(filters === undefined ? [] : (parseConditions(filters, 'filters').faults ?? [])),
@@ -20,22 +26,34 @@ export function subscriptionFaults(subscription: unknown): Fault[] {
     ...retryFaults(receivedMember(subscription, 'retry')),
   ];
   return [
-    ...urlFaults(receivedMember(subscription, 'url')).map((detail) => ({ detail, code: INVALID_URL })),
+    ...urlFaults(receivedMember(subscription, 'url'), judgeAsWritten).map((detail) => ({
+      detail,
+      code: INVALID_URL,
+    })),
     ...details.map((detail) => ({ detail })),
   ];
 }
 
 export const INVALID_URL = 'INVALID_WEBHOOK_URL';
 
-/** As far as the text alone can tell; the settings say whether plain http is allowed. */
-function urlFaults(url: unknown): ErrorDetail[] {
-  const parsed = typeof url === 'string' && url.length <= LIMITS.urlLengthMax ? URL.parse(url) : null;
+/** As far as the text alone can tell. */
+function urlFaults(url: unknown, judgeAsWritten: JudgeAsWritten): ErrorDetail[] {
+  if (typeof url !== 'string' || url.length > LIMITS.urlLengthMax) return [];
+  const parsed = URL.parse(url);
   if (parsed === null) return [];
   const { protocol, username, password } = parsed;
   if (protocol !== 'https:' && protocol !== 'http:')
     return [{ field: 'url', issue: `must begin with https:, not with ${protocol}` }];
-  if (username === '' && password === '') return [];
-  return [{ field: 'url', issue: 'must not have a user name or a password in it' }];
+  if (username !== '' || password !== '')
+    return [{ field: 'url', issue: 'must not have a user name or a password in it' }];
+  const reason = judgeAsWritten(url);
+  return reason === undefined ? [] : [notAllowed(url, reason)];
+}
+
+export function notAllowed(url: string, reason: string): ErrorDetail {
+  // What has a password in it is not repeated.
+  const shown = url.includes('@') ? {} : { value: url };
+  return { field: 'url', issue: `is not allowed: ${reason}`, ...shown };
 }
 
 function retryFaults(retry: unknown): ErrorDetail[] {

@@ -82,7 +82,7 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
         const { body, facts } = shownAnswer(made, standing);
         return { kind: 'Created', body: { ...body, secret }, facts };
       },
-      rules: ({ subscription }: Received['input']) => violationsOf(subscription),
+      rules: ({ subscription }: Received['input']) => violationsOf(subscription, parts),
       checkReach: requireOwnTenant,
       answerAgain: answerSubscriptionAgain(parts),
     },
@@ -102,7 +102,7 @@ function configuring(changes: SubscriptionChanges, parts: SubscriptionOperationP
         );
         return { kind: 'Done', ...shownAnswer(subscription, standing) };
       },
-      rules: ({ subscription }: Received['input']) => violationsOf(subscription),
+      rules: ({ subscription }: Received['input']) => violationsOf(subscription, parts),
       checkReach: requireOwnTenant,
       answerAgain: answerSubscriptionAgain(parts),
     },
@@ -237,8 +237,12 @@ function matching(ifMatch: string | undefined): (version: number) => void {
   return (version) => requireMatch(named, version);
 }
 
-function violationsOf(subscription: unknown): OwnViolation[] {
-  return subscriptionFaults(subscription).map((fault) => ({ member: 'subscription', ...fault }));
+function violationsOf(
+  subscription: unknown,
+  { judgeAsWritten }: Pick<SubscriptionOperationParts, 'judgeAsWritten'>,
+): OwnViolation[] {
+  const faults = subscriptionFaults(subscription, judgeAsWritten);
+  return faults.map((fault) => ({ member: 'subscription', ...fault }));
 }
 
 /** A subscription that is sent back names its tenant. */

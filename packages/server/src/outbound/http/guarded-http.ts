@@ -59,6 +59,16 @@ class GuardedHttp implements OutboundHttp {
     this.#dialer = new Dialer(options, IDLE_MS);
   }
 
+  judgeAsWritten(url: string): string | undefined {
+    try {
+      targetOf(url, this.#options);
+      return undefined;
+    } catch (error) {
+      if (error instanceof OutboundError) return error.message;
+      throw error;
+    }
+  }
+
   async judge(url: string): Promise<string | undefined> {
     const course = new Course(this.#clock);
     const timer = this.#clock.after(JUDGE_MS, () => course.end(course.error('Dns', 'no answer')));

@@ -41,6 +41,8 @@ export interface OutboundAnswer {
 export interface OutboundHttp extends Disposable {
   /** Why this URL must not be asked, by what is known now. A name that does not resolve may do so later. */
   judge(url: string): Promise<string | undefined>;
+  /** The same by the URL alone: its scheme, and its host where that needs no lookup. */
+  judgeAsWritten(url: string): string | undefined;
   /** Rejects with OutboundError unless there is an answer. */
   send(request: OutboundRequest): Promise<OutboundAnswer>;
 }
