@@ -2,6 +2,7 @@
 // changed, and each is changed only if it still has the version that was compared. A second run changes nothing. Returns the
 // exit code.
 
+import type { ErrorDetail } from '@tallystick/contract';
 import { sha256, toHex } from '@tallystick/evidence';
 import { isAgreed, type YesOption } from '../ask-yes.ts';
 import { EXIT } from '../cannot-run.ts';
@@ -54,7 +55,15 @@ export async function applyPolicies(
 }
 
 function warningsOf(from: PlannedChange['from'], verdicts: readonly Verdict[]): string[] {
-  return verdicts.filter((verdict) => verdict.from === from).flatMap(warningLines);
+  const own = verdicts.filter((verdict) => verdict.from === from);
+  // What it would match is not shown here.
+  const isOfPolicy = ({ field }: ErrorDetail) => field !== 'impact';
+  return own.flatMap(({ validation, ...rest }) =>
+    warningLines({
+      ...rest,
+      validation: { ...validation, warnings: validation.warnings.filter(isOfPolicy) },
+    }),
+  );
 }
 
 async function changeAll(

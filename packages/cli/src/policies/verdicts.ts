@@ -37,8 +37,10 @@ export function complainOfErrors(verdicts: readonly Verdict[]): boolean {
   return verdicts.some(({ validation }) => !validation.valid);
 }
 
+/** A policy in a file replaces the one of its name, so that the service need not warn of that. */
 export function warningLines({ from, validation }: Verdict): string[] {
-  return validation.warnings.map((detail) => lineOf(from, 'warning', detail));
+  const warnings = validation.warnings.filter(({ field }) => field !== 'name');
+  return warnings.map((detail) => lineOf(from, 'warning', detail));
 }
 
 export function countedPolicies(count: number): string {

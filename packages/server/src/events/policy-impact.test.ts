@@ -23,12 +23,16 @@ interface Trial {
 }
 
 async function impactOf(tenant: PolicedTenant, trial: Trial = {}): Promise<PolicyImpact> {
+  return (await trialOf(tenant, trial)).impact;
+}
+
+async function trialOf(tenant: PolicedTenant, trial: Trial): Promise<PolicyValidation> {
   const { conditions = {}, policyType = 'Classification', timeRange, key } = trial;
   const effect = policyType === 'Retention' ? { retentionPeriod: 'P1Y' } : { classification: 'Secret' };
   const policy = { name: 'Trial', policyType, rules: [{ conditions, effect }], timeRange };
-  const { valid, impact } = await tenant.ask<PolicyValidation>('POST', '/policies/validate', policy, key);
-  assert.equal(valid, true);
-  return impact;
+  const verdict = await tenant.ask<PolicyValidation>('POST', '/policies/validate', policy, key);
+  assert.equal(verdict.valid, true);
+  return verdict;
 }
 
 const counts = ({ sampledEvents, matchedEvents }: PolicyImpact) => [sampledEvents, matchedEvents];
@@ -81,6 +85,20 @@ test('events that are secret or withheld are left out, and so are notices', asyn
     matchedEvents: 2,
     sampleEventIds: sampleEventIds.slice(1),
   });
+  const leftOut = async (by?: string) =>
+    (await trialOf(tenant, by === undefined ? {} : { key: by })).warnings
+      .filter(({ field }) => field === 'impact')
+      .map(({ issue }) => issue.slice(0, 20));
+  // The other one does not see the secret one.
+  assert.deepEqual(
+    [await leftOut(), await leftOut(limited)],
+    [['leaves out 1 event: '], ['leaves out 1 event: ']],
+  );
+  const { warnings } = await trialOf(tenant, { timeRange: { from: instant(0), to: instant(1) } });
+  assert.deepEqual(
+    warnings.filter(({ field }) => field === 'impact'),
+    [],
+  );
 });
 
 test('a Classification policy is tried with the hint of the sender, another one with what was decided', async () => {

@@ -21,7 +21,13 @@ export type MeasureImpact = (
   call: Call,
   matches: (facts: EventFacts, hint: Classification | undefined) => boolean,
   timeRange: TimeRange | undefined,
-) => Promise<PolicyImpact>;
+) => Promise<MeasuredImpact>;
+
+export interface MeasuredImpact {
+  readonly impact: PolicyImpact;
+  /** Events that the author sees, and that were not looked at. */
+  readonly leftOut: number;
+}
 
 /** The newest ones. */
 const SAMPLED_MAX = 1000;
@@ -46,7 +52,7 @@ export function createPolicyImpact(parts: PolicyImpactParts): MeasureImpact {
   return async (call, matches, timeRange) => {
     const max = timeRange === undefined ? SAMPLED_MAX : SAMPLED_IN_RANGE_MAX;
     const sight = sightOf(call).index;
-    let [readEvents, sampledEvents, matchedEvents] = [0, 0, 0];
+    let [readEvents, sampledEvents, matchedEvents, leftOut] = [0, 0, 0, 0];
     const sampleEventIds: string[] = [];
     const pause = pausesBy(parts.clock);
     const endNs = parts.clock.monotonicNs() + SAMPLING_MS_MAX * 1e6;
@@ -68,7 +74,10 @@ export function createPolicyImpact(parts: PolicyImpactParts): MeasureImpact {
       );
       for (const { event, found: match } of await showFound(call, found.events, parts)) {
         if (isOver()) break;
-        if (!isSampled(event)) continue;
+        if (!isSampled(event)) {
+          leftOut++;
+          continue;
+        }
         sampledEvents++;
         const isMatched = matches(factsShown(event), hintOf(match));
         await pause();
@@ -82,6 +91,6 @@ export function createPolicyImpact(parts: PolicyImpactParts): MeasureImpact {
       const isMore = found.events.length === PORTION || found.isCut;
       if (!isMore || beyond === undefined || readEvents >= max || isOver()) break;
     }
-    return { sampledEvents, matchedEvents, sampleEventIds };
+    return { impact: { sampledEvents, matchedEvents, sampleEventIds }, leftOut };
   };
 }

@@ -305,6 +305,8 @@ test('the policies of a tenant may be so much together, and validate says so too
   );
   const again = await ask<PolicyValidation>('POST', '/policies/validate', twelve, of(tenant));
   assert.equal(again.body.valid, true, 'the one with this name would be replaced');
+  const named = again.body.warnings.map(({ field, value }) => [field, value]);
+  assert.deepEqual(named.at(0), ['name', 'twelve'], 'POST would answer 409');
   const many = Array.from({ length: 500 }, (_, i) =>
     rule(Object.fromEntries(Array.from({ length: 21 }, (__, j) => [`payload.f${i}.g${j}`, 1])), {
       classification: 'Secret',
@@ -332,6 +334,8 @@ test('the versions of a deleted policy stay readable', async () => {
 });
 
 test('a policy that names another tenant is refused', async () => {
+  const foreign = { ...secretDeletes, tenantId: 'other' };
+  assert.equal((await ask('POST', '/policies/validate', foreign, of('own'))).code, '403 TENANT_MISMATCH');
   const refused = await ask('POST', '/policies', { ...secretDeletes, tenantId: 'other' }, of('own'));
   assert.equal(refused.code, '403 TENANT_MISMATCH');
   assert.equal(

@@ -96,7 +96,7 @@ export function createPolicyOperations(parts: PolicyOperationParts) {
     ...ruleOperations(changes, parts),
     'policies.listTemplates': async (call: Call, input: InputOf<'policies.listTemplates'>) =>
       listTemplates(call, input, parts),
-    'policies.validate': createValidatePolicy(parts),
+    'policies.validate': { perform: createValidatePolicy(parts), checkReach: requireOwnTenant },
     'policies.listVersions': (call: Call, input: InputOf<'policies.listVersions'>) =>
       listVersions(call, input, parts),
     'policies.getVersion': async (call: Call, { policyId, version }: InputOf<'policies.getVersion'>) => {

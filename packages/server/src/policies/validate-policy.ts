@@ -47,11 +47,28 @@ export function createValidatePolicy({ schemaFaults, measureImpact, policies, cl
     const tooMuch = budgetFaults(countedOf(policy, replaced), all);
     if (tooMuch.length > 0) return bad(tooMuch);
     await pauseForOthers();
-    const impact = await measureImpact(call, matcherOf(policy), policy.timeRange);
+    const { impact, leftOut } = await measureImpact(call, matcherOf(policy), policy.timeRange);
     await pauseForOthers();
-    const warnings = await warningsOf(policy, pausesBy(clock));
+    const warnings = [
+      ...nameWarnings(replaced),
+      ...(await warningsOf(policy, pausesBy(clock))),
+      ...impactWarnings(leftOut),
+    ];
     return { kind: 'Done', body: { valid: true, errors: [], warnings, impact } };
   };
+}
+
+function nameWarnings(replaced: PolicyRecord | undefined): ErrorDetail[] {
+  if (replaced === undefined) return [];
+  const issue = `is the name of the policy ${replaced.policyId}, which this one can replace; none can be made beside it`;
+  return [{ field: 'name', issue, value: replaced.name }];
+}
+
+function impactWarnings(leftOut: number): ErrorDetail[] {
+  if (leftOut === 0) return [];
+  const events = leftOut === 1 ? '1 event' : `${leftOut} events`;
+  const issue = `leaves out ${events}: those that are Secret, of which each read is recorded, and those of which content is withheld from you`;
+  return [{ field: 'impact', issue }];
 }
 
 /** As it would be kept: new, or in place of the one with its name. */
