@@ -1,0 +1,17 @@
+// The commands of the protocols' guides, run as they are printed, with the answers that the guides promise.
+
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { shellBlocks, shownAnswers, startByCommand } from '../shell-blocks.ts';
+import { shownText } from '../shown.ts';
+
+it('docs/guides/soap.md does what it says', async () => {
+  await using service = await startByCommand('npm start --silent');
+  const guide = 'docs/guides/soap.md';
+  const blocks = shellBlocks(guide);
+  const answers = service.run(blocks);
+  const shown = shownAnswers(guide);
+  assert.deepEqual([...shown.keys()], [1, 2]);
+  for (const [i, { text }] of shown)
+    assert.match(answers[i]!.trim(), new RegExp(`^${shownText(text.trim()).source}$`), blocks[i]);
+});
