@@ -63,7 +63,7 @@ const REMOVALS: Readonly<Record<string, Statement>> = {
 
 interface Cuts extends AsyncDisposable {
   readonly place: CutPlace;
-  /** For each cut: starts a service, has it killed there, and starts the next one. */
+  /** For each cut: has the service killed there, and starts the next one, which is killed at the next cut. */
   each<S extends Statement>(
     statements: Readonly<Record<string, S>>,
     doing: (
@@ -84,7 +84,7 @@ async function cutting(open: () => Promise<Backend>, whereOf: WhereOf): Promise<
       for (const [number, [name, statement]] of Object.entries(statements).entries())
         for (const where of whereOf(number)) {
           const marker = `${IN_WORDS[where]} ${name}`;
-          const service = await place.start();
+          const service = await place.running();
           const cut = (value = statement.value) =>
             place.cutAt({ statement: statement.statement, value, where });
           await doing(service, cut, statement, marker);
@@ -93,8 +93,6 @@ async function cutting(open: () => Promise<Backend>, whereOf: WhereOf): Promise<
           });
           const next = await place.start();
           await after(next, statement);
-          next.kill('SIGKILL');
-          await place.killed(next);
         }
     },
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
@@ -115,12 +113,7 @@ export async function requireProbesSurvive(
   const statusOf = async ({ url }: Service) => (await deliveries.standing(url))!.status;
   let report = '';
   let round = 1;
-  {
-    const first = await place.start();
-    await deliveries.subscribe(first.url);
-    first.kill('SIGKILL');
-    await place.killed(first);
-  }
+  await deliveries.subscribe((await place.running()).url);
   await cuts.each(
     PROBES,
     async (service, cut, { answers, status }, marker) => {
@@ -160,12 +153,7 @@ export async function requireGatesSurvive(
   const unless = async ({ url }: Service, act: 'pause' | 'resume', status: string) => {
     if ((await deliveries.standing(url))!.status !== status) await deliveries.change(url, act);
   };
-  {
-    const first = await place.start();
-    await deliveries.subscribe(first.url);
-    first.kill('SIGKILL');
-    await place.killed(first);
-  }
+  await deliveries.subscribe((await place.running()).url);
   await cuts.each(
     PAUSES,
     async ({ url }, cut) => {

@@ -69,6 +69,11 @@ export class CutPlace implements AsyncDisposable {
     return (this.#service = await startService({ dataDirectory, script: SCRIPT, env: ownEnv }));
   }
 
+  /** One that runs already, if there is one. */
+  async running(): Promise<Service> {
+    return this.#service ?? this.start();
+  }
+
   cutAt(cut: Statement & { readonly where: Where }): void {
     writeFileSync(this.#file, JSON.stringify(cut));
   }
@@ -77,6 +82,7 @@ export class CutPlace implements AsyncDisposable {
   async killed(service: Service): Promise<void> {
     const ended = await Promise.race([service.ended, pause(PATIENCE_MS, 'still running', { ref: false })]);
     assert.equal(ended, 'SIGKILL', service.diagnostics());
+    this.#service = undefined;
     await this.deliveries.backend.untilAlone?.();
     await this.deliveries.backend.endLeases?.();
   }
@@ -117,7 +123,7 @@ export async function requireNoneLostByCuts(
     }
   await cutWhenSent(place);
   await cutRecoveries(place, whereOf);
-  const service = await place.start();
+  const service = await place.running();
   t.diagnostic(await deliveries.requireAll(service.url));
 }
 
@@ -136,15 +142,13 @@ async function cutRecoveries(place: CutPlace, whereOf: WhereOf): Promise<void> {
   const { deliveries } = place;
   for (const [number, statement] of [REVIVAL, RECOVERED].entries())
     for (const where of whereOf(number)) {
-      const service = await place.start();
+      const service = await place.running();
       await deliveries.send(service.url, 'before a recovery');
       await deliveries.requireAll(service.url);
       place.cutAt({ ...statement, where });
       const operationId = await deliveries.recover(service.url);
       await place.killed(service);
-      await using next = await place.start();
+      const next = await place.start();
       if (operationId !== undefined) await deliveries.untilCompleted(next.url, operationId);
-      next.kill('SIGKILL');
-      await place.killed(next);
     }
 }
