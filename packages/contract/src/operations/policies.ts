@@ -199,7 +199,6 @@ export const POLICY_OPERATIONS = [
     input: { hold: HoldRequest },
     output: json(LegalHold),
     answers: { Created: 'The hold is active, for stored and future events.' },
-    errors: ['DUPLICATE_NAME'],
     rest: {
       method: 'POST',
       path: '/legal-holds',

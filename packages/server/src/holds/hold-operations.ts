@@ -149,7 +149,6 @@ class HoldChanges {
     const jobs = act === 'Placed' ? [countJob(holdId)] : [];
     const result = recordsOf(await change({ owner, writes: [write], correlationId, once, jobs }));
     if (!('status' in result)) return true;
-    if (result.status === 'NameTaken') throw duplicate(hold.name);
     return false;
   }
 }
@@ -190,11 +189,4 @@ async function shownHolds(call: Call, holds: readonly HoldRecord[], parts: HoldO
   for (const hold of holds)
     shown.push(showHold(hold, isCounted ? await heldEvents(hold, parts, atOnceMax) : undefined));
   return shown;
-}
-
-function duplicate(name: string): AuditError {
-  const issue = 'is the name of another active hold of the tenant';
-  return new AuditError('DUPLICATE_NAME', `name ${issue}: ${name}.`, {
-    details: [{ field: 'name', issue, value: name }],
-  });
 }

@@ -31,10 +31,10 @@ export interface HoldRelease {
   readonly reason: string;
 }
 
-/** The content of its record. The name of a released one is free. */
+/** The content of its record. Its name is for people: several holds may serve one case. */
 export function contentOfHold(hold: HoldRecord): RecordContent {
   const { holdId: _, tenantId: __, version: ___, status, name, ...others } = hold;
-  return { ...others, name, state: status, uniqueName: status === 'Active' ? name : undefined };
+  return { ...others, name, state: status, uniqueName: undefined };
 }
 
 /** Of a genuine record. */
