@@ -27,7 +27,7 @@ const event = link('event', 'StoredEvent', 'events.get', 'eventId', 'The event, 
 
 export const LINKS: Readonly<Partial<Record<Version, Readonly<Record<string, readonly GraphqlLink[]>>>>> = {
   v2: {
-    AuditEvent: [],
+    EventIntegrity: [link('stream', 'EventStream', 'streams.get', 'streamId', 'The stream that it is in.')],
     RelatedEntity: [event],
     EventRetention: [policy],
     RuleMatch: [policy],

@@ -7,6 +7,7 @@ import { namesOf } from '../operations.ts';
 import { createDocsMounts } from '../protocols/docs/mount.ts';
 import { createGrpcMount } from '../protocols/grpc/mount.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
+import { createGraphqlMount } from '../protocols/graphql/mount.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
@@ -22,7 +23,7 @@ export interface MountParts {
 
 export function mountsOn(
   gateway: Gateway,
-  { publicUrl, telemetry }: Surroundings,
+  { config, publicUrl, telemetry }: Surroundings,
   { bodies, isTls }: MountParts,
 ): Mount[] {
   const rest = createRestMount({ gateway, bodies, isTls });
@@ -34,7 +35,11 @@ export function mountsOn(
   });
   const grpc = VERSIONS.map((version) => createGrpcMount(version, { gateway, bodies, telemetry }, isTls));
   const soap = createSoapMount({ gateway, bodies, isTls, publicUrl });
-  return [rest, ...grpc, soap, ...docs];
+  const hasIntrospection = config.graphQL.introspection;
+  const graphql = VERSIONS.map((version) =>
+    createGraphqlMount(version, { gateway, bodies, telemetry, hasIntrospection, isTls }),
+  );
+  return [rest, ...graphql, ...grpc, soap, ...docs];
 }
 
 /** What the bodies of all protocols share. */

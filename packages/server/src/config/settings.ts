@@ -127,6 +127,9 @@ export const SETTINGS = {
     },
   },
   Grpc: { Port: optional(port(), 'gRPC is not served', 'Port of the gRPC listener.') },
+  GraphQL: {
+    Introspection: setting(flag(), true, 'Answers questions about the schema over GraphQL.'),
+  },
   Mcp: { Enabled: setting(flag(), true, 'Serves `/mcp`.') },
   Storage: {
     DataDirectory: setting(

@@ -1,5 +1,5 @@
-// Two queues for asynchronous work. One runs work of the same name in order; the other runs all work one at a time and goes
-// round the callers, so that a caller with much work delays itself and not the others.
+// Queues for asynchronous work. One runs work of the same name in order; one runs all work one at a time and goes round the
+// callers, so that a caller with much work delays itself and not the others; one runs so many pieces at a time.
 
 /** Runs work of the same name one after the other. */
 export class KeyedQueue {
@@ -53,5 +53,27 @@ export class FairQueue {
     this.#waiting.delete(who);
     if (others.length > 0) this.#waiting.set(who, others);
     begin!();
+  }
+}
+
+/** Runs so many pieces of work at a time, in the order in which they come. */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(atOnceMax: number) {
+    this.#free = atOnceMax;
+  }
+
+  async take<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((begin) => this.#waiting.push(begin));
+    else this.#free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
   }
 }

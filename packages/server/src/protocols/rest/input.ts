@@ -20,7 +20,7 @@ import { bodyLimits } from '../input/body-limits.ts';
 import { spelledIdentifier } from '../input/identifiers.ts';
 import { type BodyLimits, type BodyParts, type JsonBody, readJson } from '../input/json-body.ts';
 import { type HeaderTemplate, headerTemplates } from './answer-headers.ts';
-import type { QueryParameters } from './query.ts';
+import type { QueryParameters } from '../http/query.ts';
 
 /** Names one of the version readers, so every operation takes it. */
 export const VERSION_PARAMETER = 'api-version';

@@ -3,7 +3,7 @@
 
 import type { PageLinks, Pagination } from '@tallystick/contract';
 import type { Target } from '../http/target.ts';
-import { withParameter } from './query.ts';
+import { withParameter } from '../http/query.ts';
 
 /** Over this, clients that allow few bytes of headers would lose the whole answer; its body has the links too. */
 const HEADER_LENGTH_MAX = 8192;

@@ -12,7 +12,7 @@ import { SUPPORTED_VERSIONS, versionHeaders } from '../http/version-headers.ts';
 import { replyTo, replyToError } from './answer.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
-import { parseQueryString } from './query.ts';
+import { parseQueryString } from '../http/query.ts';
 import { createRouter, type Router } from './router.ts';
 import { routesFor } from './routes.ts';
 import { readVersion, VERSION_READERS } from './versions.ts';

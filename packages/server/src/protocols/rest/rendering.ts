@@ -6,7 +6,7 @@ import type { AnyAnswer } from '../../operations.ts';
 import { writeJson } from '../../written-json.ts';
 import { ByteStream } from '../http/byte-stream.ts';
 import type { Target } from '../http/target.ts';
-import { preferredType } from './accept.ts';
+import { preferredType } from '../http/accept.ts';
 import { dispositionOf } from './answer-headers.ts';
 import { linkHeader, linksOf } from './links.ts';
 
