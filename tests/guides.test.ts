@@ -33,16 +33,6 @@ it('docs/guides/search.md does what it says', async () => {
   assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
 });
 
-it('docs/guides/graphql.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
-  const guide = 'docs/guides/graphql.md';
-  const blocks = shellBlocks(guide);
-  const answers = service.run(blocks);
-  const shown = shownAnswers(guide);
-  assert.equal(shown.size, blocks.length - 1, 'every block but the first has its answer');
-  for (const [i, { text }] of shown) assertShown(JSON.parse(answers[i]!), JSON.parse(text), blocks[i]);
-});
-
 it('docs/guides/schedules.md does what it says', async () => {
   await using service = await startWithoutNpm();
   const guide = 'docs/guides/schedules.md';
