@@ -8,6 +8,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { buildSchema, findBreakingChanges } from 'graphql';
 import { INTERFACES } from './interfaces.ts';
+import { type CommittedTools, toolsBreaks } from './mcp/tools-text.ts';
 import type { CommittedInterface } from './interfaces.ts';
 
 const folder = fileURLToPath(new URL('../interfaces/', import.meta.url));
@@ -16,6 +17,8 @@ const folder = fileURLToPath(new URL('../interfaces/', import.meta.url));
 const COMPARERS: Readonly<Record<string, NonNullable<CommittedInterface['breaks']>>> = {
   '.graphql': (committed, text) =>
     findBreakingChanges(buildSchema(committed), buildSchema(text)).map(({ description }) => description),
+  '.json': (committed, text) =>
+    toolsBreaks(JSON.parse(committed) as CommittedTools, JSON.parse(text) as CommittedTools),
 };
 
 /** Files that have no text in the contract: said by hand. */

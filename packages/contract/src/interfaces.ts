@@ -2,6 +2,7 @@
 // frozen. The test beside this file holds each file against its text here, and refuses a change that breaks clients.
 
 import { sdlOf } from './graphql/sdl.ts';
+import { toolsText } from './mcp/tools-text.ts';
 import { protoBreaks, servicesProto, typesProto } from './grpc/proto-text.ts';
 import { soapBreaks } from './soap/breaks.ts';
 import { soapWsdl } from './soap/wsdl.ts';
@@ -17,6 +18,7 @@ export interface CommittedInterface {
 export const INTERFACES: Readonly<Record<string, CommittedInterface>> = {
   'graphql/v1.graphql': { text: () => sdlOf('v1') },
   'graphql/v2.graphql': { text: () => sdlOf('v2') },
+  'mcp/tools.json': { text: toolsText },
   'proto/tallystick/v1/types.proto': { text: () => typesProto('v1'), breaks: protoBreaks },
   'proto/tallystick/v1/services.proto': { text: () => servicesProto('v1'), breaks: protoBreaks },
   'proto/tallystick/v2/types.proto': { text: () => typesProto('v2'), breaks: protoBreaks },

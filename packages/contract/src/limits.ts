@@ -84,6 +84,14 @@ export const LIMIT_GROUPS = {
     graphqlErrorsMax: [100, 'Errors that an answer lists.'],
     graphqlOperationsAtOnceMax: [4, 'Operations that a request waits for at the same time.'],
   },
+  MCP: {
+    mcpPageSizeDefault: [20, 'Items in a page that a tool answers when `limit` is not given.'],
+    mcpResultLengthMax: [
+      100_000,
+      'The answer of a tool that lists, in characters: fewer items than `limit` where they are large.',
+    ],
+    promptArgumentLengthMax: [512, 'An argument of a prompt, in characters: the rest is cut off.'],
+  },
   'Answers that last': {
     lastingAnswersPerTenantMax: [100, 'Tails and streams of a tenant at a time, on one node.'],
     lastingAnswersMax: [500, 'Tails and streams at a time, on one node.'],

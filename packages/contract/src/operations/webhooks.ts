@@ -24,6 +24,9 @@ const subscriptionId = refusedAs('SUBSCRIPTION_NOT_FOUND', SubscriptionId);
 const webhookId = refusedAs('DELIVERY_NOT_FOUND', WebhookId);
 /** Its version; with the state of the circuit, where that is not closed. */
 const tagged = { ETag: '{etag}' };
+const secretInRequest = {
+  mcp: "The request may carry a signing secret and a private key; a model's context is no place for them.",
+};
 const secretInAnswer = { mcp: "The answer shows a secret once; a model's context is no place for it." };
 
 export const WEBHOOK_OPERATIONS = [
@@ -82,6 +85,7 @@ export const WEBHOOK_OPERATIONS = [
       body: 'subscription',
       answerHeaders: tagged,
     },
+    gaps: secretInRequest,
   }),
   operation({
     name: 'subscriptions.update',
@@ -98,6 +102,7 @@ export const WEBHOOK_OPERATIONS = [
       body: 'patch',
       answerHeaders: tagged,
     },
+    gaps: secretInRequest,
   }),
   operation({
     name: 'subscriptions.delete',
