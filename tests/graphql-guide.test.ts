@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { shellBlocks, shownAnswers, startByCommand } from './shell-blocks.ts';
+import { shellBlocks, shownAnswers, startWithoutNpm } from './shell-blocks.ts';
 import { assertShown } from './shown.ts';
 
 it('docs/guides/graphql.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const guide = 'docs/guides/graphql.md';
   const blocks = shellBlocks(guide);
   const answers = service.run(blocks);

@@ -12,6 +12,7 @@ import { confirmCommand, eraseCommand } from './commands/erase.ts';
 import { holdsCommand } from './commands/holds.ts';
 import { redactCommand } from './commands/redact.ts';
 import { keysCommand } from './commands/keys.ts';
+import { mcpCommand } from './commands/mcp.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { policiesCommand } from './commands/policies.ts';
 import { recoverCommand } from './commands/recover.ts';
@@ -37,6 +38,7 @@ export function makeProgram(): Command {
     keysCommand(),
     tokenCommand(),
     searchCommand(),
+    mcpCommand(),
     policiesCommand(),
     retentionCommand(),
     holdsCommand(),

@@ -13,6 +13,7 @@ import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { createSoapMount } from '../protocols/soap/mount.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { mcpMounts } from './mcp-mounts.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
 export interface MountParts {
@@ -23,9 +24,10 @@ export interface MountParts {
 
 export function mountsOn(
   gateway: Gateway,
-  { config, publicUrl, telemetry }: Surroundings,
+  surroundings: Surroundings,
   { bodies, isTls }: MountParts,
 ): Mount[] {
+  const { config, telemetry, publicUrl } = surroundings;
   const rest = createRestMount({ gateway, bodies, isTls });
   const docs = createDocsMounts({
     operations: new Set(namesOf(gateway.operations)),
@@ -39,7 +41,7 @@ export function mountsOn(
   const graphql = VERSIONS.map((version) =>
     createGraphqlMount(version, { gateway, bodies, telemetry, hasIntrospection, isTls }),
   );
-  return [rest, ...graphql, ...grpc, soap, ...docs];
+  return [rest, ...graphql, ...grpc, soap, ...docs, ...mcpMounts(gateway, surroundings, { bodies, isTls })];
 }
 
 /** What the bodies of all protocols share. */

@@ -130,7 +130,19 @@ export const SETTINGS = {
   GraphQL: {
     Introspection: setting(flag(), true, 'Answers questions about the schema over GraphQL.'),
   },
-  Mcp: { Enabled: setting(flag(), true, 'Serves `/mcp`.') },
+  Mcp: {
+    Enabled: setting(flag(), true, 'Serves `/mcp`.'),
+    Tools: setting(
+      choice('Reading', 'All'),
+      'Reading',
+      'Which tools models get. Reading: those that change nothing, and the one that makes an export. All: those that write, too.',
+    ),
+    AllowedHosts: optional(
+      list(host()),
+      'those of `Server__PublicUrl`, and loopback on loopback',
+      'Further names by which `/mcp` is asked for, without a port: what a proxy in front sends as `Host`.',
+    ),
+  },
   Storage: {
     DataDirectory: setting(
       path(),
@@ -312,4 +324,4 @@ export type Config = ValueOf<typeof SETTINGS>;
  * Sections and settings that are checked and shown but that no part of this version acts on yet. At the start a
  * warning names each one that is set. Remove the line when the feature arrives.
  */
-export const NOT_IN_EFFECT: readonly string[] = ['Mcp', 'McpRateLimiting'];
+export const NOT_IN_EFFECT: readonly string[] = [];

@@ -1,0 +1,56 @@
+// The contents of a resource: a call of the operation that its address leads to, or a text that is the same for all. What is
+// not there and what the caller may not see are answered alike.
+
+import { AuditError, ERRORS, REST_STATUS_OF_ERROR } from '@tallystick/contract';
+import {
+  ERRORS_REFERENCE,
+  leftOutPaths,
+  ME,
+  QUERY_REFERENCE,
+  QUERY_TEXT,
+  readAddress,
+  RESOURCE_OPERATIONS,
+} from '@tallystick/contract/mcp';
+import { asJson, outputSchema } from '@tallystick/contract';
+import { askOperation, type Conversation } from './conversation.ts';
+import { dataOf } from './results.ts';
+
+export interface ResourceText {
+  readonly mimeType: string;
+  readonly text: string;
+}
+
+/** Undefined: there is no such resource for this caller. */
+export async function readResource(talk: Conversation, uri: string): Promise<ResourceText | undefined> {
+  if (uri === QUERY_REFERENCE) return { mimeType: 'text/markdown', text: QUERY_TEXT };
+  if (uri === ERRORS_REFERENCE) return { mimeType: 'text/markdown', text: errorsText() };
+  if (uri === ME) return asText(callerFacts(talk));
+  const listed = Object.hasOwn(RESOURCE_OPERATIONS, uri) ? RESOURCE_OPERATIONS[uri] : undefined;
+  const found = listed === undefined ? readAddress(uri) : { operation: listed, input: {} };
+  if (found === undefined) return undefined;
+  const binding = talk.parts.bindingOf(found.operation);
+  const { fromSequence, ...input } = found.input;
+  const asked = fromSequence === undefined ? input : { ...input, fromSequence: Number(fromSequence) };
+  try {
+    const answer = await askOperation(talk, { binding, input: asked });
+    const output = outputSchema(binding.operation);
+    return asText(dataOf(answer, output === undefined ? [] : leftOutPaths(asJson(output))));
+  } catch (error) {
+    if (error instanceof AuditError && REST_STATUS_OF_ERROR[error.code] === 404) return undefined;
+    throw error;
+  }
+}
+
+const asText = (data: unknown): ResourceText => ({
+  mimeType: 'application/json',
+  text: JSON.stringify(data),
+});
+
+function callerFacts({ entered: { caller, tenant } }: Conversation) {
+  return { name: caller.name, roles: caller.roles, ...(tenant !== undefined && { tenant }) };
+}
+
+function errorsText(): string {
+  const rows = Object.entries(ERRORS).map(([code, { meaning }]) => `| \`${code}\` | ${meaning} |`);
+  return ['# Errors', '', '| code | meaning |', '|---|---|', ...rows, ''].join('\n');
+}
