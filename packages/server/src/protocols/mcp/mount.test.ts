@@ -300,7 +300,7 @@ test('who the caller is, and the references, can be read as resources', async ()
   for (const uri of [
     'tallystick://events/../me',
     'file:///etc/passwd',
-    `tallystick://${'x'.repeat(100_000)}`,
+    `tallystick://${'x'.repeat(2000)}`,
   ])
     assert.equal((await ask('resources/read', { uri })).answer.error?.code, -32_602, uri.slice(0, 60));
   assert.ok(adminCaller(app, 'acme').key.length > 0);
