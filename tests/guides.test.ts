@@ -33,16 +33,6 @@ it('docs/guides/search.md does what it says', async () => {
   assert.match(search!, /"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
 });
 
-it('docs/guides/mcp.md does what it says', async () => {
-  await using service = await startWithoutNpm();
-  const [setUp, bridged, counted, found, verified] = service.run(shellBlocks('docs/guides/mcp.md'));
-  assert.match(setUp!, /"successCount":3/);
-  assert.equal(bridged!.trim(), '"protocolVersion":"2025-11-25"');
-  assert.match(counted!, /"totalCount":3,.*"byAction":\[\{"key":"Delete\.Invoice","count":2\},/);
-  assert.equal(found!.trim(), '"userId":"ben"');
-  assert.equal(verified!.trim(), '"structuredContent":{"verified":true');
-});
-
 it('docs/guides/schedules.md does what it says', async () => {
   await using service = await startWithoutNpm();
   const guide = 'docs/guides/schedules.md';

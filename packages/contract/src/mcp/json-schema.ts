@@ -3,8 +3,10 @@
 
 import type { JsonSchema } from '../schema.ts';
 
-/** What must not stand in a transcript: a signed link, a secret. */
+/** What must not stand in a transcript: a signed link, a secret, a map of secrets. */
 export function isLeftOut(schema: JsonSchema): boolean {
+  const { additionalProperties: values } = schema;
+  if (typeof values === 'object' && isLeftOut(values)) return true;
   return schema.format === 'password' || (schema['x-guarded'] === true && schema.format === 'uri');
 }
 

@@ -102,7 +102,7 @@ const MEDIA_TYPE = /^application\/(?:json|[\w.!#$&^-]+\+json)\s*(?:;(.*))?$/i;
 const CHARSET_UTF8 = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
 
 /** No media type is read as JSON. The charset, if named, must be UTF-8; other parameters mean nothing here. */
-function checkMediaType(contentType: string | undefined): void {
+export function checkMediaType(contentType: string | undefined): void {
   if (contentType === undefined || contentType === 'application/json') return;
   const match = MEDIA_TYPE.exec(contentType.trim());
   const parameters = match?.[1]?.split(';') ?? [];

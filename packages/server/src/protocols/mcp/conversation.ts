@@ -8,8 +8,9 @@ import { type Arrival, type Entered, type Gateway, passThrough } from '../../gat
 import type { Telemetry } from '../../telemetry.ts';
 import type { Exchange } from '../http/mount.ts';
 import { type CallFacts } from '../http/request-headers.ts';
-import type { BodyParts, JsonBody } from '../input/json-body.ts';
+import type { BodyParts } from '../input/json-body.ts';
 import { type MessageBinding, receiveMessage } from '../input/message-input.ts';
+import type { Message, Parts } from './message.ts';
 
 /** A tool, with what is worked out once for its operation. */
 export interface BoundTool extends OfferedTool {
@@ -35,27 +36,23 @@ export interface Conversation {
   readonly facts: CallFacts;
   readonly sender: Arrival['sender'];
   readonly entered: Entered;
-  /** As it was sent. */
-  readonly body: JsonBody;
+  readonly message: Message;
   readonly gone: AbortSignal;
 }
 
-export interface Asked {
+export interface Asked extends Pick<Parts, 'members'>, Partial<Pick<Parts, 'body' | 'violations'>> {
   readonly binding: MessageBinding;
-  readonly input: Readonly<Record<string, unknown>>;
   readonly idempotencyKey?: string | undefined;
-  /** Rules of JSON that the input breaks. */
-  readonly violations?: JsonBody['violations'];
 }
 
 export async function askOperation(
-  { parts, exchange, facts, sender, entered, body, gone }: Conversation,
-  { binding, input, idempotencyKey, violations = [] }: Asked,
+  { parts, exchange, facts, sender, entered, gone }: Conversation,
+  { binding, members, body, idempotencyKey, violations = [] }: Asked,
 ): Promise<AnyAnswer> {
-  const { operation, bodyMember } = binding;
+  const { operation } = binding;
   const { path, correlation } = exchange;
   exchange.served = { operation: operation.name, route: path };
-  const { tenantId } = input;
+  const { tenantId } = members;
   const isAddressed = placeholders(operation.rest.path).includes('tenantId') && typeof tenantId === 'string';
   return passThrough(
     {
@@ -71,25 +68,25 @@ export async function askOperation(
       entered,
       gone,
       receive: async (from) => {
-        const members = Object.entries(input).filter(([name]) => name !== bodyMember);
-        const sent = bodyMember === undefined ? undefined : input[bodyMember];
         const received = await receiveMessage(
           binding,
-          {
-            members: Object.fromEntries(members),
-            body: sent === undefined ? undefined : Buffer.from(JSON.stringify(sent)),
-            address: `/mcp ${operation.name}`,
-          },
+          { members, body, address: `/mcp ${operation.name}` },
           from,
           idempotencyKey !== undefined,
           parts.bodies,
         );
-        const { unlisted } = body;
         return violations.length === 0
           ? received
-          : { ...received, violations: [...violations, ...received.violations], unlisted };
+          : { ...received, violations: allOf(violations, received.violations) };
       },
     },
     parts.gateway,
   );
+}
+
+/** The text of the body has been made canonical: what it broke before that is known from the message alone. */
+function allOf(sent: Parts['violations'], received: Parts['violations']): Parts['violations'] {
+  const nameOf = ({ field, issue }: Parts['violations'][number]) => `${field}\n${issue}`;
+  const known = new Set(sent.map(nameOf));
+  return [...sent, ...received.filter((each) => !known.has(nameOf(each)))];
 }

@@ -297,11 +297,7 @@ test('who the caller is, and the references, can be read as resources', async ()
   const me = await ask('resources/read', { uri: 'tallystick://me' }, viewer);
   const [content] = (me.answer.result as { contents: { text: string }[] }).contents;
   assert.deepEqual((JSON.parse(content!.text) as { roles: string[] }).roles, ['Viewer']);
-  for (const uri of [
-    'tallystick://events/../me',
-    'file:///etc/passwd',
-    `tallystick://${'x'.repeat(2000)}`,
-  ])
+  for (const uri of ['tallystick://events/../me', 'file:///etc/passwd', `tallystick://${'x'.repeat(2000)}`])
     assert.equal((await ask('resources/read', { uri })).answer.error?.code, -32_602, uri.slice(0, 60));
   assert.ok(adminCaller(app, 'acme').key.length > 0);
 });

@@ -4,7 +4,6 @@
 import {
   asJson,
   AuditError,
-  LIMITS,
   operationNamed,
   outputSchema,
   REST_STATUS_OF_ERROR,
@@ -16,6 +15,7 @@ import { leftOutPaths, mcpTools, type ToolSet } from '@tallystick/contract/mcp';
 import { enter, type Gateway } from '../../gateway/pipeline.ts';
 import { type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import type { Telemetry } from '../../telemetry.ts';
+import { readBytes } from '../http/body-bytes.ts';
 import { errorHeaders } from '../http/error-headers.ts';
 import { goneOf } from '../http/gone.ts';
 import type { ErrorReply, Exchange, Mount, Reply } from '../http/mount.ts';
@@ -23,10 +23,10 @@ import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
 import { versionHeaders } from '../http/version-headers.ts';
-import { type BodyLimits, type BodyParts, type JsonBody, readJson } from '../input/json-body.ts';
+import { type BodyParts, checkMediaType } from '../input/json-body.ts';
 import { messageBinding } from '../input/message-input.ts';
-import { IN_ARGUMENTS } from './call-tool.ts';
 import type { BoundTool, Conversation, McpParts } from './conversation.ts';
+import { MESSAGE_LIMITS, readMessage } from './message.ts';
 import { createOriginCheck, type OriginRules } from './origin.ts';
 import { metadataUrl } from './protected-resource.ts';
 import { loadSdk, type Sdk } from './sdk.ts';
@@ -48,16 +48,6 @@ export interface McpOptions extends Omit<OriginRules, 'publicUrl'> {
 const PATH = '/mcp';
 /** The interface over MCP is the newest. */
 const VERSION: Version = 'v2';
-
-/** Of a message: levels and violations as its operation has them, and what stands around its input. */
-const BODY: BodyLimits = {
-  bytesMax: LIMITS.requestBytesMax,
-  timeoutMs: LIMITS.requestTimeoutMs,
-  depthMax: LIMITS.nestingDepthMax + 8,
-  violationsMax: LIMITS.errorDetailsMax,
-  texts: undefined,
-  schema: {},
-};
 
 export function createMcpMount(options: McpOptions): Mount {
   const { gateway, bodies, telemetry, isTls, publicUrl } = options;
@@ -133,20 +123,11 @@ async function begin(exchange: Exchange, parts: McpParts): Promise<Begun> {
     gateway,
   );
   const owner = entered.tenant ?? entered.caller.identity;
-  const body = await readJson({ request, sender: owner }, BODY, false, bodies);
-  if (body === undefined) throw new AuditError('MALFORMED_JSON', 'The request has no body.');
-  checkMessage(body);
-  return { parts, exchange, facts, sender, entered, body };
-}
-
-/** One message, whose rules of JSON are broken in its arguments alone: these are judged with the input of the operation. */
-function checkMessage({ value, violations }: JsonBody): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new AuditError('VALIDATION_FAILED', 'The body must be one JSON-RPC message.');
-  const isCall = (value as { method?: unknown }).method === 'tools/call';
-  const elsewhere = violations.filter(({ field }) => !isCall || !field.startsWith(IN_ARGUMENTS));
-  if (elsewhere.length > 0)
-    throw new AuditError('VALIDATION_FAILED', 'The message breaks rules of JSON.', { details: elsewhere });
+  checkMediaType(request.headers['content-type']);
+  const bytes = await readBytes({ request, sender: owner }, MESSAGE_LIMITS, bodies);
+  if (bytes.length === 0) throw new AuditError('MALFORMED_JSON', 'The request has no body.');
+  const message = await readMessage(bytes, owner, bodies);
+  return { parts, exchange, facts, sender, entered, message };
 }
 
 type Serve = (begun: Begun, parts: McpParts) => Promise<Reply>;
@@ -170,11 +151,11 @@ function server({ build, telemetry, publicUrl }: McpOptions): Serve {
       },
     );
     const { fetch: serve } = handler;
-    const { exchange, body } = begun;
+    const { exchange, message } = begun;
     const gone = goneOf(exchange.request);
     const request = webRequest(exchange, `${publicUrl()}${PATH}`, gone.signal);
     talks.set(request, { ...begun, gone: gone.signal });
-    return replyOf(await serve(request, { parsedBody: body.value }), () => gone[Symbol.dispose]());
+    return replyOf(await serve(request, { parsedBody: message.shown }), () => gone[Symbol.dispose]());
   };
 }
 

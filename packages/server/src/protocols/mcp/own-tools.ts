@@ -8,20 +8,19 @@ import { writeJson } from '../../written-json.ts';
 import { askOperation, type Conversation } from './conversation.ts';
 import { dataOf, resultOf } from './results.ts';
 
-type Arguments = Readonly<Record<string, unknown>>;
-
 const NOTE =
   'The service has checked itself, which proves nothing against the service: to be sure, let `tallystick verify` check the ' +
   'proof with a key that you have had from elsewhere.';
 
-export async function verifyEvent(talk: Conversation, args: Arguments): Promise<CallToolResult> {
-  const { parts, exchange, entered } = talk;
-  const proved = await askOperation(talk, { binding: parts.bindingOf('events.prove'), input: args });
-  const keyInput = { tenantId: entered.tenant };
-  const { body } = await askOperation(talk, { binding: parts.bindingOf('log.key'), input: keyInput });
+export async function verifyEvent(talk: Conversation): Promise<CallToolResult> {
+  const { parts, exchange, entered, message } = talk;
+  const asked = message.args.parts();
+  const proved = await askOperation(talk, { ...asked, binding: parts.bindingOf('events.prove') });
+  const members = { tenantId: entered.tenant };
+  const { body } = await askOperation(talk, { binding: parts.bindingOf('log.key'), members });
   const proof = parseEventProof(writeJson(proved.body));
   const key = await textIn(body);
-  const said = { eventId: args['eventId'], checkedBy: 'service', note: NOTE };
+  const said = { eventId: asked.members['eventId'], checkedBy: 'service', note: NOTE };
   const verdict = await verdictOn(proof, key);
   return resultOf({ ...verdict, ...said }, proved, undefined, exchange.correlation);
 }
@@ -44,8 +43,9 @@ async function textIn(body: unknown): Promise<string> {
   return Promise.resolve(Buffer.from(bytes).toString());
 }
 
-export async function countEvents(talk: Conversation, args: Arguments): Promise<CallToolResult> {
-  const { by, query, filters, ...unknown } = args;
+export async function countEvents(talk: Conversation): Promise<CallToolResult> {
+  const { members, violations } = talk.message.args.parts();
+  const { by, query, filters, ...unknown } = members;
   const [first] = Object.keys(unknown);
   if (first !== undefined) throw wrong(first, 'is not a known field');
   if (!Array.isArray(by) || by.length === 0) throw wrong('by', 'must name at least one property to count by');
@@ -56,7 +56,12 @@ export async function countEvents(talk: Conversation, args: Arguments): Promise<
     pagination: { limit: 1 },
   };
   const { parts, exchange } = talk;
-  const answer = await askOperation(talk, { binding: parts.bindingOf('events.search'), input: { search } });
+  const answer = await askOperation(talk, {
+    binding: parts.bindingOf('events.search'),
+    members: {},
+    body: Buffer.from(JSON.stringify(search)),
+    violations,
+  });
   const data = dataOf(answer, []) ?? {};
   const shown = ['totalCount', 'totalCountRelation', 'aggregations', 'aggregationsRelation'];
   const counts = Object.fromEntries(Object.entries(data).filter(([name]) => shown.includes(name)));

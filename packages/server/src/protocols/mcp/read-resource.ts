@@ -32,7 +32,7 @@ export async function readResource(talk: Conversation, uri: string): Promise<Res
   const { fromSequence, ...input } = found.input;
   const asked = fromSequence === undefined ? input : { ...input, fromSequence: Number(fromSequence) };
   try {
-    const answer = await askOperation(talk, { binding, input: asked });
+    const answer = await askOperation(talk, { binding, members: asked });
     const output = outputSchema(binding.operation);
     return asText(dataOf(answer, output === undefined ? [] : leftOutPaths(asJson(output))));
   } catch (error) {

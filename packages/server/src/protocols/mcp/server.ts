@@ -4,7 +4,7 @@
 import type { Server } from '@modelcontextprotocol/server';
 import { PROMPTS, promptText, RESOURCE_TEMPLATES, RESOURCES } from '@tallystick/contract/mcp';
 import { asAuditError, shownError } from '../../gateway/shown-error.ts';
-import { type Arguments, callTool } from './call-tool.ts';
+import { callTool } from './call-tool.ts';
 import type { Conversation } from './conversation.ts';
 import { readResource } from './read-resource.ts';
 import type { Sdk } from './sdk.ts';
@@ -56,14 +56,8 @@ function answerTools(server: Server, sdk: Sdk, talk: Conversation): void {
         sdk.ProtocolErrorCode.InvalidParams,
         `There is no tool ${name.slice(0, 100)}.`,
       );
-    return callTool(talk, tool, argumentsIn(talk));
+    return callTool(talk, tool);
   });
-}
-
-/** As they were sent: the SDK makes copies. */
-function argumentsIn({ body }: Conversation): Arguments {
-  const { params } = body.value as { params?: { arguments?: Arguments } };
-  return params?.arguments ?? {};
 }
 
 function answerResources(server: Server, sdk: Sdk, talk: Conversation): void {
