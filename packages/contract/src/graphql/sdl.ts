@@ -7,6 +7,7 @@ import { isOffered, operationsIn, outputSchema } from '../operations.ts';
 import type { OperationName } from '../operations.ts';
 import { asJson } from '../schema.ts';
 import type { JsonSchema, Version } from '../schema.ts';
+import { StreamEvent } from '../schemas/event.ts';
 import { Pagination, TotalRelation } from '../schemas/list.ts';
 import { described, descriptionOf, fieldLines, type FieldText, GraphqlTypes } from './types.ts';
 
@@ -43,8 +44,18 @@ export function sdlOf(version: Version): string {
   const printed = (['Query', 'Mutation'] as const).map(
     (root) => `type ${root} {\n${fieldLines(roots[root])}\n}`,
   );
-  return `${[head, ...printed, ...types.texts()].join('\n\n')}\n`;
+  types.optional(asJson(StreamEvent), 'Output');
+  return `${[head, SCHEMA, ...printed, TAIL, ...types.texts()].join('\n\n')}\n`;
 }
+
+/** A type named Subscription is that of webhooks. */
+const SCHEMA = 'schema {\n  query: Query\n  mutation: Mutation\n  subscription: Tail\n}';
+
+const TAIL = `"Asked for as server-sent events."
+type Tail {
+  "The entries of the log from this sequence on, then each new one as it comes; without it, the new ones alone. Needs \`audit.events.read\`."
+  logGrew(fromSequence: Long): StreamEvent
+}`;
 
 function needs({ permission, idempotency }: Operation): string {
   const by = permission === null ? '' : ` Needs \`${permission}\`.`;

@@ -11,6 +11,7 @@ import { createGraphqlMount } from '../protocols/graphql/mount.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
+import { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
 import { createSoapMount } from '../protocols/soap/mount.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { mcpMounts } from './mcp-mounts.ts';
@@ -27,7 +28,7 @@ export function mountsOn(
   surroundings: Surroundings,
   { bodies, isTls }: MountParts,
 ): Mount[] {
-  const { config, telemetry, publicUrl } = surroundings;
+  const { clock, config, telemetry, publicUrl } = surroundings;
   const rest = createRestMount({ gateway, bodies, isTls });
   const docs = createDocsMounts({
     operations: new Set(namesOf(gateway.operations)),
@@ -37,9 +38,10 @@ export function mountsOn(
   });
   const grpc = VERSIONS.map((version) => createGrpcMount(version, { gateway, bodies, telemetry }, isTls));
   const soap = createSoapMount({ gateway, bodies, isTls, publicUrl });
+  const lasting = new LastingAnswers(gateway.lifecycle.draining, clock);
   const hasIntrospection = config.graphQL.introspection;
   const graphql = VERSIONS.map((version) =>
-    createGraphqlMount(version, { gateway, bodies, telemetry, hasIntrospection, isTls }),
+    createGraphqlMount(version, { gateway, bodies, telemetry, hasIntrospection, lasting, isTls }),
   );
   return [rest, ...graphql, ...grpc, soap, ...docs, ...mcpMounts(gateway, surroundings, { bodies, isTls })];
 }

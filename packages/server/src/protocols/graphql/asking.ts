@@ -20,6 +20,8 @@ export interface AskingParts {
   readonly entered: Entered;
   /** Aborts when nobody waits any more, or the time of the whole request is over. */
   readonly gone: AbortSignal;
+  /** False in a tail: whether its caller may still come in is judged page by page, not for each link. */
+  readonly hasLinks: boolean;
   /** Of the request, for each of its operations. */
   readonly arrival: Pick<
     Arrival,
@@ -111,6 +113,8 @@ export class Asking {
   }
 
   #read(name: OperationName, input: Arguments): Promise<AnyAnswer> {
+    if (!this.#parts.hasLinks)
+      throw new AuditError('VALIDATION_FAILED', 'A tail has no links: ask for them by a query.');
     const field = this.#parts.served.byOperation.get(name);
     return field === undefined ? Promise.reject(notServed(name)) : this.#ask(field, input, name);
   }

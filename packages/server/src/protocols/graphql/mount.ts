@@ -1,24 +1,34 @@
 // GraphQL over HTTP: a document is executed as operations that go through the gateway one by one. The request enters before
 // its body is read; what it asks for is judged field by field.
 
+import type { ExecutionResult } from 'graphql';
 import { AuditError, LIMITS, REST_STATUS_OF_ERROR, type Version } from '@tallystick/contract';
 import { type Arrival, enter, type Gateway } from '../../gateway/pipeline.ts';
-import type { ErrorPlace } from '../../gateway/shown-error.ts';
+import { asAuditError, type ErrorPlace } from '../../gateway/shown-error.ts';
 import type { Telemetry } from '../../telemetry.ts';
 import { writeJson } from '../../written-json.ts';
 import { preferredType } from '../http/accept.ts';
 import { errorHeaders } from '../http/error-headers.ts';
-import type { ErrorReply, Exchange, Mount } from '../http/mount.ts';
+import type { ErrorReply, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
 import { securityHeaders } from '../http/security-headers.ts';
 import { SUPPORTED_VERSIONS, versionHeaders } from '../http/version-headers.ts';
 import type { BodyParts } from '../input/json-body.ts';
+import type { LastingAnswers } from '../streaming/lasting-answers.ts';
 import { Asking, type AskingParts } from './asking.ts';
 import { type AskedDocument, Documents } from './documents.ts';
-import { documentErrors, fieldErrors, refused, shown, type ShownGraphqlError } from './errors.ts';
+import {
+  documentErrors,
+  type ErrorParts,
+  fieldErrors,
+  refused,
+  shown,
+  type ShownGraphqlError,
+} from './errors.ts';
 import { type GraphqlRequest, readRequest } from './request.ts';
 import { loadSchema, type ServedSchema } from './schema.ts';
+import { sseReply, subscribe } from './subscription.ts';
 import { variableFaults } from './variable-faults.ts';
 
 export interface GraphqlOptions {
@@ -26,13 +36,15 @@ export interface GraphqlOptions {
   readonly bodies: BodyParts;
   readonly telemetry: Telemetry;
   readonly hasIntrospection: boolean;
+  readonly lasting: LastingAnswers;
   /** Whether the service is reached over TLS, here or at a proxy in front. */
   readonly isTls: boolean;
 }
 
 const RESPONSE = 'application/graphql-response+json';
 const JSON_TYPE = 'application/json';
-type MediaType = typeof RESPONSE | typeof JSON_TYPE;
+const EVENTS = 'text/event-stream';
+type MediaType = typeof RESPONSE | typeof JSON_TYPE | typeof EVENTS;
 
 interface Served {
   readonly schema: ServedSchema;
@@ -69,10 +81,11 @@ export function createGraphqlMount(version: Version, options: GraphqlOptions): M
   };
 }
 
-/** The newer of the two only for who names it: whoever takes anything understands the older. */
-function mediaTypeFor(accept: string | undefined): MediaType {
-  if (accept?.toLowerCase().includes(RESPONSE) !== true) return JSON_TYPE;
-  return preferredType<MediaType>(accept, [RESPONSE, JSON_TYPE]);
+/** What is newer than JSON only for who names it: whoever takes anything understands JSON. */
+function mediaTypeFor(accept = ''): MediaType {
+  const isNamed = (type: string) => accept.toLowerCase().includes(type);
+  const [first = JSON_TYPE, ...others] = ([RESPONSE, EVENTS] as const).filter(isNamed);
+  return preferredType<MediaType>(accept, [first, ...others, JSON_TYPE]);
 }
 
 async function answered(
@@ -81,7 +94,7 @@ async function answered(
   type: MediaType,
   options: GraphqlOptions,
   load: () => Promise<Served>,
-): Promise<ErrorReply> {
+): Promise<Reply> {
   const { gateway, bodies } = options;
   const { request, correlation, path } = exchange;
   exchange.addedHeaders = { ...exchange.addedHeaders, ...versionHeaders(version, gateway.versionStates) };
@@ -96,33 +109,65 @@ async function answered(
   const entered = await enter(arrival, gateway);
   const asked = await readRequest(exchange, entered.tenant ?? entered.caller.identity, bodies);
   const { schema: served, documents } = await load();
-  const parts = { place: exchange, nowMs: gateway.clock.now() };
+  const parts = { place: exchange, nowMs: gateway.clock.now(), telemetry: options.telemetry };
   const read = documents.read(asked);
   if (!('document' in read)) {
     const errors = documentErrors(read, options.hasIntrospection, parts);
     return replyWith({ errors }, type === RESPONSE ? 400 : 200, type);
   }
   checkMutation(read, request.method, arrival, served);
+  const execution = { served, gateway, bodies, entered, arrival };
+  if (read.operation.operation !== served.library.OperationTypeNode.SUBSCRIPTION) {
+    const result = await executed(read, asked, execution, exchange, parts);
+    return replyWith(result, 200, type);
+  }
+  if (type !== EVENTS) throw refused([{ field: 'Accept', issue: `must be ${EVENTS} for a subscription` }]);
+  const faults = variableFaults(served, read.operation, asked.variables);
+  if (faults.length > 0) throw refused(faults);
+  return subscribe(read, asked, {
+    served,
+    gateway,
+    arrival,
+    lasting: options.lasting,
+    tenant: entered.tenant,
+    newAsking: () => new Asking({ ...execution, hasLinks: false, gone: NEVER }),
+    shown: (result) => shownResult(result, served, parts),
+    shownError: (error) => shown(asAuditError(error, exchange, options.telemetry), parts),
+  });
+}
+
+/** A tail ends with the answer that it is made for. */
+const NEVER = new AbortController().signal;
+
+async function executed(
+  read: AskedDocument,
+  asked: GraphqlRequest,
+  execution: Omit<AskingParts, 'gone' | 'hasLinks'>,
+  exchange: Exchange,
+  parts: ErrorParts,
+): Promise<Result> {
+  const { served, gateway } = execution;
   const waiting = new Waiting(exchange, gateway);
   try {
-    const asking = new Asking({ served, gateway, bodies, entered, gone: waiting.gone, arrival });
+    const asking = new Asking({ ...execution, hasLinks: true, gone: waiting.gone });
     const result = await execute(read, asked, asking, served);
-    if (result.data === undefined) {
-      throw refused(variableFaults(served, read.operation, asked.variables));
-    }
-    const errors =
-      result.errors === undefined
-        ? undefined
-        : fieldErrors(result.errors, served.library, { ...parts, telemetry: options.telemetry });
+    if (result.data === undefined) throw refused(variableFaults(served, read.operation, asked.variables));
     const answers = asking.notes();
-    return replyWith(
-      { errors, data: result.data, extensions: answers === undefined ? undefined : { answers } },
-      200,
-      type,
-    );
+    return {
+      ...shownResult(result, served, parts),
+      ...(answers !== undefined && { extensions: { answers } }),
+    };
   } finally {
     waiting.end();
   }
+}
+
+function shownResult(
+  { errors, data }: ExecutionResult,
+  { library }: ServedSchema,
+  parts: ErrorParts,
+): Result {
+  return { errors: errors === undefined ? undefined : fieldErrors(errors, library, parts), data };
 }
 
 function execute(
@@ -197,7 +242,11 @@ interface Result {
   readonly extensions?: unknown;
 }
 
-function replyWith(result: Result, status: number, type: MediaType): ErrorReply {
+function replyWith(result: Result, status: number, type: MediaType): Reply {
+  return type === EVENTS ? sseReply(result) : jsonReply(result, status, type);
+}
+
+function jsonReply(result: Result, status: number, type: MediaType): ErrorReply {
   return {
     status,
     headers: { 'Content-Type': `${type}; charset=utf-8` },
@@ -207,7 +256,8 @@ function replyWith(result: Result, status: number, type: MediaType): ErrorReply 
 }
 
 function replyToError(error: AuditError, place: ErrorPlace, nowMs: number, type: MediaType): ErrorReply {
-  const reply = replyWith({ errors: [shown(error, { place, nowMs })] }, statusOf(error), type);
+  const errors = [shown(error, { place, nowMs })];
+  const reply = jsonReply({ errors }, statusOf(error), type === EVENTS ? JSON_TYPE : type);
   const allowed = error instanceof WrongMethod ? { Allow: error.allowed } : {};
   return { ...reply, headers: { ...reply.headers, ...errorHeaders(error), ...allowed } };
 }
