@@ -76,6 +76,8 @@ EventsServiceIngestBatchRequest: batch 1
 EventsServiceIngestBatchResponse: batchResult 1
 EventsServiceIngestRequest: event 1
 EventsServiceIngestResponse: ingestReceipt 1
+EventsServiceIngestStreamRequest: batch 1, idempotencyKey 2
+EventsServiceIngestStreamResponse: index 1, answer 2, batchResult 3, error 4
 EventsServiceListRequest: tenantId 1, actorId 2, actorType 3, action 4, resourceId 5, resourceType 6, classification 7, outcome 8, correlationId 9, streamId 10, kind 11, startTime 12, endTime 13, q 14, sort 15, limit 16, cursor 17
 EventsServiceListResponse: data 1, pagination 2
 EventsServiceProveRequest: eventId 1
@@ -84,6 +86,8 @@ EventsServiceRedactRequest: eventId 1, redaction 2
 EventsServiceRedactResponse: redactionAnswer 1
 EventsServiceSearchRequest: search 1
 EventsServiceSearchResponse: searchAnswer 1
+EventsServiceTailRequest: fromSequence 1
+EventsServiceTailResponse: streamEvent 1
 Export: exportId 1, tenantId 2, name 3, status 4, progress 5, criteria 6, format 7, compression 8, contentColumns 9, includeProofs 10, destination 11, schedule 12, requestedAt 13, requestedBy 14, startedAt 15, completedAt 16, eventCount 17, fileSize 18, checksum 19, downloadUrl 20, expiresAt 21, failureReason 22, errorDetails 23, retriable 24, deliveries 25
 ExportCriteria: query 1, filters 2, conditions 3, sort 4
 ExportDelivery: deliveryId 1, exportId 2, status 3, destination 4, bytesTransferred 5, location 6, failureReason 7

@@ -49,9 +49,10 @@ ${lines}`;
 }
 
 function serviceText(name: string, methods: readonly MethodPlan[]): string {
-  const lines = methods.map(({ operation, method, request, response, isSafe }) => {
+  const lines = methods.map(({ operation, method, request, response, isSafe, streams }) => {
     const options = isSafe ? ` {\n    option idempotency_level = NO_SIDE_EFFECTS;\n  }` : ';';
-    return `${comment(`${operation.summary}.`, '  ')}  rpc ${method}(${request.name}) returns (${response.name})${options}\n`;
+    const [sent, told] = [streams?.client, streams?.server].map((isStream) => (isStream ? 'stream ' : ''));
+    return `${comment(`${operation.summary}.`, '  ')}  rpc ${method}(${sent}${request.name}) returns (${told}${response.name})${options}\n`;
   });
   return `service ${name} {\n${lines.join('\n')}}\n`;
 }

@@ -28,6 +28,7 @@ import { createListener } from '../protocols/http/listener.ts';
 import { LargeBodyParser } from '../protocols/input/large-body-parser.ts';
 import { createCors } from '../protocols/http/cors.ts';
 import { createSenders, type Senders } from '../protocols/http/senders.ts';
+import { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
 import { createRateOperations } from '../rates/rate-operations.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
@@ -101,14 +102,14 @@ export async function createApp(
   const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
-  const entrance = { bodies: bodiesOn(clock, largeBodies), senders: sendersOn(config), tls };
+  const lasting = new LastingAnswers(lifecycle.draining, clock);
+  const entrance = { bodies: bodiesOn(clock, largeBodies), senders: sendersOn(config), lasting, tls };
   const server = listenerOn(gateway, surroundings, { ...overrides, ...entrance });
   const grpc = await grpcOn(gateway, entrance, surroundings);
 
-  for (const part of [storage, store.keyUses, store.keyringWatch, anchor]) built.use(part);
   // The node gives up its shares once no loop works on them any more.
-  built.use(store.membership);
-  for (const part of [waysOut, witnessing, checkpointer, scrubber]) built.use(part);
+  const stored = [storage, store.keyUses, store.keyringWatch, anchor, store.membership];
+  for (const part of [...stored, waysOut, witnessing, checkpointer, scrubber]) built.use(part);
   const indexScrubber = built.use(new IndexScrubber({ index: storage.index, clock, random, telemetry }));
   for (const follower of store.followers) built.use(follower);
   for (const part of [store.exporting, store.workers, store.sweeper, sequencer, largeBodies]) built.use(part);
@@ -187,13 +188,13 @@ interface ListenerParts extends Pick<Overrides, 'mounts'>, Entrance {}
 function listenerOn(
   gateway: Gateway,
   surroundings: Surroundings,
-  { bodies, senders, mounts, tls }: ListenerParts,
+  { bodies, senders, lasting, mounts, tls }: ListenerParts,
 ): HttpServer {
   const { config, clock, telemetry, tracing } = surroundings;
   const { server } = config;
   const isTls = tls !== undefined || server.publicUrl?.startsWith('https:') === true;
   return createListener({
-    mounts: [...mountsOn(gateway, surroundings, { bodies, isTls }), ...(mounts?.(gateway) ?? [])],
+    mounts: [...mountsOn(gateway, surroundings, { bodies, lasting, isTls }), ...(mounts?.(gateway) ?? [])],
     ids: surroundings,
     clock,
     senders,

@@ -7,12 +7,14 @@ import type { DrainTimes } from '../protocols/http/drain.ts';
 import { listen } from '../protocols/http/listen.ts';
 import type { Senders } from '../protocols/http/senders.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
+import type { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What the listeners share. */
 export interface Entrance {
   readonly bodies: BodyParts;
   readonly senders: Senders;
+  readonly lasting: LastingAnswers;
   readonly tls: TlsFiles | undefined;
 }
 
@@ -33,7 +35,7 @@ const CLOSED: GrpcPort = {
 
 export async function grpcOn(
   gateway: Gateway,
-  { bodies, senders, tls }: Entrance,
+  { bodies, senders, lasting, tls }: Entrance,
   surroundings: Surroundings,
 ): Promise<GrpcPort> {
   const { config, clock, telemetry, tracing } = surroundings;
@@ -43,7 +45,7 @@ export async function grpcOn(
     import('../protocols/grpc/http2/listener.ts'),
     import('../protocols/grpc/http2/drain.ts'),
   ]);
-  const calls = { gateway, bodies, telemetry };
+  const calls = { gateway, bodies, lasting, telemetry };
   const listener = createGrpcListener({ calls, ids: surroundings, clock, senders, telemetry, tracing, tls });
   const { host } = config.server;
   return {

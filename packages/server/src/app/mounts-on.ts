@@ -11,14 +11,15 @@ import { createGraphqlMount } from '../protocols/graphql/mount.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
-import { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
 import { createSoapMount } from '../protocols/soap/mount.ts';
+import type { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { mcpMounts } from './mcp-mounts.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
 
 export interface MountParts {
   readonly bodies: BodyParts;
+  readonly lasting: LastingAnswers;
   /** Whether the service is reached over TLS, here or at a proxy in front. */
   readonly isTls: boolean;
 }
@@ -26,9 +27,9 @@ export interface MountParts {
 export function mountsOn(
   gateway: Gateway,
   surroundings: Surroundings,
-  { bodies, isTls }: MountParts,
+  { bodies, lasting, isTls }: MountParts,
 ): Mount[] {
-  const { clock, config, telemetry, publicUrl } = surroundings;
+  const { config, telemetry, publicUrl } = surroundings;
   const rest = createRestMount({ gateway, bodies, isTls });
   const docs = createDocsMounts({
     operations: new Set(namesOf(gateway.operations)),
@@ -36,9 +37,10 @@ export function mountsOn(
     isTls,
     refuse: (...refused) => rest.refuse(...refused),
   });
-  const grpc = VERSIONS.map((version) => createGrpcMount(version, { gateway, bodies, telemetry }, isTls));
+  const grpc = VERSIONS.map((version) =>
+    createGrpcMount(version, { gateway, bodies, lasting, telemetry }, isTls),
+  );
   const soap = createSoapMount({ gateway, bodies, isTls, publicUrl });
-  const lasting = new LastingAnswers(gateway.lifecycle.draining, clock);
   const hasIntrospection = config.graphQL.introspection;
   const graphql = VERSIONS.map((version) =>
     createGraphqlMount(version, { gateway, bodies, telemetry, hasIntrospection, lasting, isTls }),

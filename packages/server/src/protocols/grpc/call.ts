@@ -6,26 +6,30 @@ import { grpcPackage } from '@tallystick/contract/grpc';
 import { asAuditError, type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import { type Arrival, type Gateway, passThrough } from '../../gateway/pipeline.ts';
 import type { Telemetry } from '../../telemetry.ts';
+import type { LastingAnswers } from '../streaming/lasting-answers.ts';
 import { readBytes } from '../http/body-bytes.ts';
 import { errorHeaders } from '../http/error-headers.ts';
 import type { Exchange } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
-import { callFacts, header } from '../http/request-headers.ts';
+import { callFacts } from '../http/request-headers.ts';
 import { versionHeaders } from '../http/version-headers.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import { receiveMessage } from '../input/message-input.ts';
 import { answerMessage } from './answer-message.ts';
 import { type ShownStatus, shownStatus } from './error-details.ts';
 import { grpcStatusOf } from './error-status.ts';
-import { type CallForm, formOf, PLAIN_FORM, timeoutMsOf } from './form.ts';
+import { type CallForm, encodingOf, formOf, PLAIN_FORM, timeoutMsOf } from './form.ts';
 import { FRAME_HEAD_BYTES, onlyFrame, unpacked } from './frames.ts';
 import { type Method, methodAt } from './methods.ts';
 import { type CallReply, messageReply, statusReply, unsupportedType } from './reply.ts';
 import { queriedMessage } from './queried-message.ts';
 import { JSON_BYTES_MAX, sentMessage } from './sent-message.ts';
 import { waitOf } from './sender-waits.ts';
+import { streamCall } from './stream-call.ts';
 
 export interface CallParts {
+  /** Of all protocols. */
+  readonly lasting: LastingAnswers;
   readonly gateway: Gateway;
   readonly bodies: BodyParts;
   readonly telemetry: Telemetry;
@@ -94,12 +98,19 @@ async function unary(
   const { request, path } = exchange;
   const { gateway } = parts;
   const method = methodAt(path);
-  if (method === undefined || form.protocol === 'ConnectStream') throw notFound(path);
+  if (method === undefined) throw notFound(path);
   if (request.method !== 'POST' && !(request.method === 'GET' && method.isSafe))
     throw new AuditError('ROUTE_NOT_FOUND', `${path} is called by POST.`);
-  const { operation, version } = method;
+  const { operation, version, streams } = method;
+  if (form.protocol === (streams === undefined ? 'ConnectStream' : 'Connect'))
+    throw new AuditError('ROUTE_NOT_FOUND', `${path} is called by another content type.`);
   exchange.addedHeaders = { ...exchange.addedHeaders, ...versionHeaders(version, gateway.versionStates) };
   exchange.served = { operation: operation.name, route: path };
+  if (streams !== undefined) {
+    if (streams.client && request.httpVersionMajor < 2)
+      throw new AuditError('ROUTE_NOT_FOUND', `${path} needs HTTP/2.`);
+    return streamCall(exchange, method, form, parts);
+  }
   const queried = request.method === 'GET' ? queriedMessage(exchange.queryText) : undefined;
   const { codec } = queried ?? form;
   const answer = await passThrough(
@@ -142,7 +153,7 @@ interface Sending {
   readonly onSent: (spanNs: number) => void;
 }
 
-async function readMessage(
+export async function readMessage(
   { request }: Exchange,
   { binding, bytesMax }: Method,
   form: CallForm,
@@ -157,5 +168,5 @@ async function readMessage(
   const sent = await readBytes({ request, ...sending }, { bytesMax: sentMax, timeoutMs }, bodies);
   if (!isFramed) return sent;
   const bytes = form.isText ? Buffer.from(Buffer.from(sent).toString('latin1'), 'base64') : sent;
-  return unpacked(onlyFrame(bytes), header(request.headers, 'grpc-encoding'), max);
+  return unpacked(onlyFrame(bytes), encodingOf(request.headers), max);
 }

@@ -46,6 +46,11 @@ export function formOf(headers: HeaderValues): CallForm | undefined {
   return { protocol, codec: codecOf(connect['codec']), isText: false, contentType: type };
 }
 
+/** What the sender says that compressed messages are compressed with. */
+export function encodingOf(headers: HeaderValues): string | undefined {
+  return header(headers, 'grpc-encoding') ?? header(headers, 'connect-content-encoding');
+}
+
 const UNITS_MS: Readonly<Record<string, number>> = { H: 3.6e6, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 /** How long the sender waits for the answer; undefined: it does not say. */

@@ -8,7 +8,7 @@ import type { ReadMethod } from './sent-message.ts';
 
 export interface Method
   extends ReadMethod,
-    Pick<MethodPlan, 'response' | 'bodyField' | 'isSafe' | 'operation'> {
+    Pick<MethodPlan, 'response' | 'bodyField' | 'isSafe' | 'operation' | 'method' | 'streams'> {
   readonly version: Version;
   readonly binding: MessageBinding;
 }

@@ -15,6 +15,7 @@ import {
 import type { Server } from 'node:net';
 import { LIMITS } from '@tallystick/contract';
 import type { TlsFiles } from '../../../config/tls-files.ts';
+import type { Clock } from '../../../runtime/clock.ts';
 import type { Span } from '../../../telemetry/tracing.ts';
 import { ByteStream } from '../../http/byte-stream.ts';
 import { closeUnlessRead } from '../../http/connections.ts';
@@ -108,10 +109,18 @@ async function serve(
   const { correlationId } = exchange.correlation;
   write(response, reply, { ...exchange.addedHeaders, 'X-Correlation-Id': correlationId, ...reply.headers });
   if (reply.body instanceof ByteStream) await reply.body.sendTo(stream, clock);
-  // What is left of a message that nobody wants is not waited for.
-  if (!request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!request.complete) giveUp(request, stream, clock);
   else if (stream.writableLength > 0 && !stream.destroyed) closeUnlessRead(stream, clock);
 }
+
+/** What is left of a message that nobody wants may go by, so that the answer is read; not for long. */
+function giveUp(request: IncomingMessage, stream: ServerHttp2Stream, clock: Clock): void {
+  request.resume();
+  const timer = clock.after(LINGER_MS, () => stream.close(constants.NGHTTP2_NO_ERROR));
+  stream.once('close', () => timer.cancel());
+}
+
+const LINGER_MS = 2000;
 
 function write(
   response: Http2ServerResponse,
