@@ -3,9 +3,8 @@
 
 import { type OperationName, openApiOf, VERSIONS } from '@tallystick/contract';
 import type { Mount } from '../http/mount.ts';
-import { securityHeaders } from '../http/security-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
 import { type Files, once, packed, serving, type StaticFile } from '../http/static-file.ts';
-import { SUPPORTED_VERSIONS } from '../http/version-headers.ts';
 import { SHOW_SCRIPT, showingPage } from './page.ts';
 import { readSwaggerUi } from './swagger-ui.ts';
 
@@ -37,7 +36,7 @@ const PAGE_POLICY = [
 ].join('; ');
 
 export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptions): Mount[] {
-  const standing = { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS };
+  const standing = standingHeaders(isTls);
   const described = VERSIONS.map((version): [string, () => Promise<StaticFile>] => [
     `/openapi/${version}.json`,
     once(() => packed(JSON_TYPE, JSON.stringify(openApiOf(version, { operations, build })))),

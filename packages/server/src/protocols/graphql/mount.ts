@@ -12,8 +12,8 @@ import { errorHeaders } from '../http/error-headers.ts';
 import type { ErrorReply, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
-import { securityHeaders } from '../http/security-headers.ts';
-import { SUPPORTED_VERSIONS, versionHeaders } from '../http/version-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
+import { versionHeaders } from '../http/version-headers.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import type { LastingAnswers } from '../streaming/lasting-answers.ts';
 import { Asking, type AskingParts } from './asking.ts';
@@ -62,7 +62,7 @@ export function createGraphqlMount(version: Version, options: GraphqlOptions): M
     })));
   return {
     prefix,
-    standingHeaders: { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS },
+    standingHeaders: standingHeaders(isTls),
     async handle(exchange) {
       if (exchange.path !== prefix) {
         throw new AuditError('ROUTE_NOT_FOUND', `There is no ${exchange.path.slice(0, 200)}.`);

@@ -4,14 +4,14 @@
 import type { Version } from '@tallystick/contract';
 import { grpcPackage } from '@tallystick/contract/grpc';
 import type { Mount } from '../http/mount.ts';
-import { securityHeaders } from '../http/security-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
 import { answerCall, type CallParts, shown } from './call.ts';
 import { connectError } from './reply.ts';
 
 export function createGrpcMount(version: Version, parts: CallParts, isTls: boolean): Mount {
   return {
     prefix: `/${grpcPackage(version)}.`,
-    standingHeaders: securityHeaders(isTls),
+    standingHeaders: standingHeaders(isTls),
     handle: (exchange) => answerCall(exchange, parts),
     refuse: (error, place) => connectError(shown(error, place, parts)),
   };

@@ -21,7 +21,7 @@ import { goneOf } from '../http/gone.ts';
 import type { ErrorReply, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts } from '../http/request-headers.ts';
-import { securityHeaders } from '../http/security-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
 import { versionHeaders } from '../http/version-headers.ts';
 import { type BodyParts, checkMediaType } from '../input/json-body.ts';
 import { messageBinding } from '../input/message-input.ts';
@@ -70,7 +70,7 @@ export function createMcpMount(options: McpOptions): Mount {
   });
   return {
     prefix: PATH,
-    standingHeaders: securityHeaders(isTls),
+    standingHeaders: standingHeaders(isTls),
     refuse,
     async handle(exchange) {
       const { request, path } = exchange;

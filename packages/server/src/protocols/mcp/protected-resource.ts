@@ -5,7 +5,7 @@
 import { AuditError, PERMISSIONS } from '@tallystick/contract';
 import { entityTagOf, namesTag } from '../http/conditional.ts';
 import type { Mount } from '../http/mount.ts';
-import { securityHeaders } from '../http/security-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
 
 const PREFIX = '/.well-known/oauth-protected-resource';
 const PATHS: readonly string[] = [PREFIX, `${PREFIX}/mcp`];
@@ -37,7 +37,7 @@ export function createProtectedResourceMount({
     });
   return {
     prefix: PREFIX,
-    standingHeaders: securityHeaders(isTls),
+    standingHeaders: standingHeaders(isTls),
     refuse,
     handle({ request, path }) {
       const { method = '' } = request;

@@ -7,8 +7,8 @@ import { FIRST_VERSION } from '../../gateway/versions.ts';
 import type { AnswerHeaders, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
-import { securityHeaders } from '../http/security-headers.ts';
-import { SUPPORTED_VERSIONS, versionHeaders } from '../http/version-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
+import { versionHeaders } from '../http/version-headers.ts';
 import { replyTo, replyToError } from './answer.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import { receive, VERSION_PARAMETER } from './input.ts';
@@ -31,7 +31,7 @@ export function createRestMount({ gateway, bodies, isTls }: RestOptions): Mount 
   const router = createRouter(routesFor(gateway.operations));
   return {
     prefix: '',
-    standingHeaders: { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS },
+    standingHeaders: standingHeaders(isTls),
     handle: (exchange) => routed(exchange, router, bodies, gateway),
     refuse: (error, place) => replyToError(error, place, gateway.clock.now()),
   };

@@ -17,9 +17,9 @@ import { readBytes } from '../http/body-bytes.ts';
 import type { Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts } from '../http/request-headers.ts';
-import { securityHeaders } from '../http/security-headers.ts';
+import { standingHeaders } from '../http/standing-headers.ts';
 import { type Files, once, packed, serving } from '../http/static-file.ts';
-import { SUPPORTED_VERSIONS, versionHeaders } from '../http/version-headers.ts';
+import { versionHeaders } from '../http/version-headers.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import { type MessageBinding, messageBinding, receiveMessage } from '../input/message-input.ts';
 import { operationAsked, versionOf } from './action.ts';
@@ -47,7 +47,7 @@ export function createSoapMount(options: SoapOptions): Mount {
   const describe = serving(descriptionOf(options));
   return {
     prefix: SOAP_PATH,
-    standingHeaders: { ...securityHeaders(isTls), 'api-supported-versions': SUPPORTED_VERSIONS },
+    standingHeaders: standingHeaders(isTls),
     async handle(exchange) {
       const { request, path, queryText } = exchange;
       const { method = '' } = request;
