@@ -198,7 +198,7 @@ test('recover has events sent that came before the subscription', async () => {
   assert.equal((parsed(made) as NewSubscription).name, 'late');
   const recovering = await webhooks(['recover', 'late', '--since', '2026-01-01'], tenant);
   assert.deepEqual([recovering.code, recovering.stderr], [0, '']);
-  assert.match(recovering.stdout, /^recovering late since 2026-01-01T00:00:00Z, as operation \S{26}\n$/);
+  assert.match(recovering.stdout, /^recovering late since 2026-01-01T00:00:00\.000Z, as operation \S{26}\n$/);
   // The consumer was given another secret.
   await consumer.prints(/ {2}event\.notification {2}\S{36} {2}wrong-signature {2}/);
 });
