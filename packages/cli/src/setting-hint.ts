@@ -7,25 +7,27 @@ export async function settingHint({ message, command }: WrongUsage): Promise<str
   const option = /^unknown option '--([\w-]{3,})(?:=.*)?'$/.exec(message)?.[1];
   const takesSettings = command.options.some(({ long }) => long === '--config');
   if (option === undefined || !takesSettings) return '';
-  const setting = await settingLike(option);
-  return setting === undefined
+  const settings = await settingsLike(option);
+  return settings.length === 0 || settings.length > NAMED_MAX
     ? ''
-    : `; did you mean the setting ${setting}, in the environment or the settings file?`;
+    : `; did you mean the setting ${settings.join(' or ')}, in the environment or the settings file?`;
 }
 
-/** The one setting whose own name begins so; undefined where there are several, or none. */
-async function settingLike(option: string): Promise<string | undefined> {
+/** Where more begin alike, it is anybody's guess. */
+const NAMED_MAX = 2;
+
+/** Those whose own name begins so. */
+async function settingsLike(option: string): Promise<string[]> {
   const wanted = lettersOf(option);
-  const found = (await settingNames()).filter(
+  return (await settingNames()).filter(
     (name) => lettersOf(name) === wanted || lettersOf(name.split('__').at(-1)!).startsWith(wanted),
   );
-  return found.length === 1 ? found[0] : undefined;
 }
 
 async function settingNames(): Promise<string[]> {
   const { ConfigError, loadSettings } = await import('@tallystick/server');
   try {
-    return loadSettings({}).settings.flatMap(({ name, inEffect }) => (inEffect ? [name] : []));
+    return loadSettings({}).settings.map(({ name }) => name);
   } catch (error) {
     // The command line is what is refused here, not the settings.
     if (error instanceof ConfigError) return [];

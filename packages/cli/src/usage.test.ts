@@ -64,14 +64,14 @@ test('a command line that cannot be read is refused like anything else, on one l
     [['serve', '--fast'], "unknown option '--fast' (tallystick serve --help says more)"],
     [
       ['serve', '--port', '9'],
-      "unknown option '--port'; did you mean the setting Server__Port, in the environment or the settings file? (tallystick serve --help says more)",
+      "unknown option '--port'; did you mean the setting Server__Port or Grpc__Port, in the environment or the settings file? (tallystick serve --help says more)",
     ],
     [
       ['keys', 'list', '--data-dir=x'],
       "unknown option '--data-dir=x'; did you mean the setting Storage__DataDirectory, in the environment or the settings file? (tallystick keys list --help says more)",
     ],
     [['serve', '--v1-state'], "unknown option '--v1-state' (tallystick serve --help says more)"],
-    [['serve', '--state'], "unknown option '--state' (tallystick serve --help says more)"],
+    [['serve', '--key'], "unknown option '--key' (tallystick serve --help says more)"],
     [
       ['serve', '--confg'],
       "unknown option '--confg' (Did you mean --config?) (tallystick serve --help says more)",

@@ -11,6 +11,7 @@ import { ConfigError } from './config/config-error.ts';
 import { loadConfig, type LoadedConfig } from './config/config.ts';
 import { type OtelSettings, readOtelSettings } from './config/otel-settings.ts';
 import { requireServable } from './config/rules.ts';
+import type { Config } from './config/settings.ts';
 import { secretTexts } from './config/secret.ts';
 import { instant, systemClock } from './runtime/clock.ts';
 import { StartError, StoppedError } from './start-error.ts';
@@ -52,7 +53,7 @@ export async function runServer(options: RunOptions = {}): Promise<number> {
     // Only the service itself waits for all of it to be loaded: the other commands come by this file for the settings.
     const { createApp } = await import('./app/app.ts');
     await using app = await createApp(loaded.config, telemetry, { stopping: stopping.signal, otel });
-    await serve(app, loaded, telemetry, stopSignal);
+    await serve(app, loaded.config, telemetry, stopSignal);
   } catch (error) {
     if (!(error instanceof StoppedError)) return explain(error, telemetry);
   }
@@ -66,17 +67,7 @@ export function loadSettings({ configFile, given = {} }: RunOptions): LoadedConf
   return loadConfig({ variables, workingDirectory: process.cwd(), configFile });
 }
 
-async function serve(
-  app: App,
-  { config, settings }: LoadedConfig,
-  telemetry: Telemetry,
-  stop: Promise<string>,
-) {
-  for (const { name, source, inEffect } of settings) {
-    if (source !== 'default' && !inEffect) {
-      telemetry.warn('a setting has no effect in this version yet', { setting: name });
-    }
-  }
+async function serve(app: App, config: Config, telemetry: Telemetry, stop: Promise<string>) {
   const { version } = readBuild();
   const { address, firstKey } = await app.start();
   const data = resolve(config.storage.dataDirectory);

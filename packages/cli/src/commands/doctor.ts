@@ -23,8 +23,7 @@ export function doctorCommand(): Command {
     )
     .option('--json', 'print JSON');
   return dataCommand<Options>(command, async (server, config, options) => {
-    const { settings } = server.loadSettings({ configFile: options.config });
-    const diagnosis = await server.examine(config, settings, process.env);
+    const diagnosis = await server.examine(config, process.env);
     process.stdout.write(options.json ? `${JSON.stringify(diagnosis)}\n` : textOf(diagnosis));
     const count = diagnosis.examined.reduce((sum, { problems }) => sum + problems.length, 0);
     if (count > 0) throw new server.StartError(count === 1 ? '1 finding' : `${count} findings`);

@@ -195,19 +195,6 @@ describe('tallystick serve', { concurrency: 3 }, () => {
     );
   });
 
-  it('warns of a setting that has no effect yet', async () => {
-    const env = { Mcp__Enabled: 'false', Redis__Url: 'redis://:hunter2@cache' };
-    await using service = await serve({ env });
-    service.child.kill('SIGTERM');
-    const { stderr } = await service.ended;
-    const warned = jsonLines(stderr).filter(({ level }) => level === 'Warn');
-    assert.deepEqual(
-      warned.map(({ setting }) => setting),
-      ['Mcp__Enabled'],
-    );
-    assert.doesNotMatch(stderr, /hunter2/);
-  });
-
   it('goes on when nobody reads its output any more', async () => {
     await using service = await serve({ env: { Telemetry__Level: 'Debug' } });
     service.child.stdout?.destroy();

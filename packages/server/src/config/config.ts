@@ -6,7 +6,7 @@ import { ConfigError } from './config-error.ts';
 import { brokenRules } from './rules.ts';
 import { isOurVariable, meantBy } from './our-variables.ts';
 import { isSectionList, isSetting, type Node, type Setting } from './setting.ts';
-import { type Config, NOT_IN_EFFECT, SETTINGS } from './settings.ts';
+import { type Config, SETTINGS } from './settings.ts';
 
 /** One setting as it holds, for showing. `value` is printable: secrets are masked. */
 export interface EffectiveSetting {
@@ -14,8 +14,6 @@ export interface EffectiveSetting {
   readonly value: unknown;
   readonly source: Source | 'default';
   readonly otherwise?: string;
-  /** False for a setting that no part of this version acts on yet. */
-  readonly inEffect: boolean;
 }
 
 export interface LoadedConfig {
@@ -133,7 +131,6 @@ function note(
     value: value === undefined || value === null ? undefined : setting.kind.show(value),
     source,
     ...(setting.otherwise === undefined ? {} : { otherwise: setting.otherwise }),
-    inEffect: !NOT_IN_EFFECT.some((part) => name === part || name.startsWith(`${part}__`)),
   });
 }
 

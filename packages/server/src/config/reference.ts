@@ -1,7 +1,7 @@
 // The reference page of all settings (docs/reference/configuration.md), made from their description.
 
 import { isSectionList, isSetting, type Node, type Section, type Setting } from './setting.ts';
-import { NOT_IN_EFFECT, SETTINGS } from './settings.ts';
+import { SETTINGS } from './settings.ts';
 
 const INTRODUCTION = `# Configuration
 
@@ -25,8 +25,6 @@ in the file it is nesting:
   that nearly names a setting (\`Storge__DataDirectory\`, \`Server_Port\`, \`SERVER__PORT\`); variables of other programs,
   such as \`SERVER_PORT\`, are left alone.
 - \`tallystick config\` prints what holds and where it comes from, with secrets masked.
-
-Settings marked † are checked, but this version does not act on them yet; the start says so when one is given.
 `;
 
 export function renderReference(): string {
@@ -54,7 +52,7 @@ function table(title: string, section: Section, name: string): string {
 function rowsOf(node: Node, name: string): string[] {
   if (isSetting(node)) return [row(node.name ?? name, node)];
   if (isSectionList(node)) {
-    const heading = `| \`${name}\`${mark(name)} | a list of sections | none | ${cell(node.meaning)} |`;
+    const heading = `| \`${name}\` | a list of sections | none | ${cell(node.meaning)} |`;
     return [
       heading,
       ...Object.entries(node.each).flatMap(([key, part]) => rowsOf(part, `${name}__0__${key}`)),
@@ -65,7 +63,7 @@ function rowsOf(node: Node, name: string): string[] {
 
 function row(name: string, setting: Setting<unknown>): string {
   const allowed = setting.kind.secret ? `${setting.kind.allowed} (secret)` : setting.kind.allowed;
-  return `| \`${name}\`${mark(name)} | ${cell(allowed)} | ${cell(defaultOf(setting))} | ${cell(setting.meaning)} |`;
+  return `| \`${name}\` | ${cell(allowed)} | ${cell(defaultOf(setting))} | ${cell(setting.meaning)} |`;
 }
 
 function defaultOf(setting: Setting<unknown>): string {
@@ -73,10 +71,6 @@ function defaultOf(setting: Setting<unknown>): string {
   if (setting.otherwise !== undefined) return setting.otherwise;
   const shown = setting.kind.show(setting.default as {});
   return `\`${Array.isArray(shown) ? shown.join(', ') : String(shown)}\``;
-}
-
-function mark(name: string): string {
-  return NOT_IN_EFFECT.some((part) => name === part || name.startsWith(`${part}__`)) ? ' †' : '';
 }
 
 function cell(text: string): string {

@@ -319,9 +319,3 @@ export const SETTINGS = {
 
 /** The checked configuration. */
 export type Config = ValueOf<typeof SETTINGS>;
-
-/**
- * Sections and settings that are checked and shown but that no part of this version acts on yet. At the start a
- * warning names each one that is set. Remove the line when the feature arrives.
- */
-export const NOT_IN_EFFECT: readonly string[] = [];

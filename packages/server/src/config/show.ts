@@ -8,10 +8,9 @@ export function showAsText(settings: readonly EffectiveSetting[]): string {
   return settings.map((setting) => `${setting.name.padEnd(width)}  ${line(setting)}\n`).join('');
 }
 
-function line({ value, source, otherwise, inEffect }: EffectiveSetting): string {
+function line({ value, source, otherwise }: EffectiveSetting): string {
   const shown = value === undefined ? `not set: ${otherwise}` : printed(value);
-  const origin = value === undefined ? '' : `  (${source})`;
-  return `${shown}${origin}${inEffect ? '' : '  (no effect in this version)'}`;
+  return value === undefined ? shown : `${shown}  (${source})`;
 }
 
 function printed(value: unknown): string {

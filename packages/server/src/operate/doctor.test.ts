@@ -29,11 +29,11 @@ after(async () => {
 async function found(variables: Record<string, string>): Promise<Record<string, string[]>> {
   const dataDirectory = join(folder, 'data');
   mkdirSync(join(dataDirectory, 'signing-keys'), { recursive: true, mode: 0o700 });
-  const { config, settings } = loadConfig({
+  const { config } = loadConfig({
     variables: { Storage__DataDirectory: dataDirectory, Environment: 'Test', ...variables },
     workingDirectory: folder,
   });
-  const { examined } = await examine(config, settings, variables);
+  const { examined } = await examine(config, variables);
   return Object.fromEntries(examined.map(({ part, problems }) => [part, problems.map(({ what }) => what)]));
 }
 

@@ -1,7 +1,6 @@
 // Examines what the service stands on: clock, disks, fsync, files of keys, anchor, database, certificate and settings. It changes nothing
 // but for a file in the data directory that it writes and removes, so it works whether the service runs or not.
 
-import type { EffectiveSetting } from '../config/config.ts';
 import type { Config } from '../config/settings.ts';
 import { examineClock } from './doctor/clock.ts';
 import { examineDatabase } from './doctor/database.ts';
@@ -19,11 +18,7 @@ export interface Diagnosis {
 }
 
 /** Throws ConfigError where there is no data to look at, and StartError. `variables` are those of the service's environment. */
-export async function examine(
-  config: Config,
-  settings: readonly EffectiveSetting[],
-  variables: Variables,
-): Promise<Diagnosis> {
+export async function examine(config: Config, variables: Variables): Promise<Diagnosis> {
   requireData(config);
   const parts: Record<string, () => Promise<Examined> | Examined> = {
     clock: () => examineClock(config),
@@ -32,7 +27,7 @@ export async function examine(
     files: () => examineFiles(config),
     database: () => examineDatabase(config),
     certificate: () => examineCertificate(config),
-    settings: () => examineSettings(config, settings, variables),
+    settings: () => examineSettings(config, variables),
   };
   const examined = [];
   for (const [part, look] of Object.entries(parts)) examined.push({ part, ...(await lookInto(part, look)) });

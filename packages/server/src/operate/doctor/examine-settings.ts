@@ -1,6 +1,5 @@
 // Settings that have no effect, that serving would refuse, or that are dangerous where real data is.
 
-import type { EffectiveSetting } from '../../config/config.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { isLoopbackUrl } from '../../config/loopback-url.ts';
 import { readOtelSettings } from '../../config/otel-settings.ts';
@@ -15,17 +14,12 @@ const EVERYONE = /^(0\.0\.0\.0|::)\/0$/;
 /** Of the environment: what is no setting of ours, and can stop a start. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-export async function examineSettings(
-  config: Config,
-  settings: readonly EffectiveSetting[],
-  variables: Variables,
-): Promise<Examined> {
+export async function examineSettings(config: Config, variables: Variables): Promise<Examined> {
   const { environment } = config;
   const problems = [
     ...(await unservable(() => requireServable(config))),
     ...(await unservable(() => readWitnessPolicy(config))),
     ...(await unservable(() => readOtelSettings(variables))),
-    ...withoutEffect(settings),
     ...openToAll(config),
     ...(environment === 'Production' ? forTests(config) : []),
   ];
@@ -41,12 +35,6 @@ async function unservable(read: () => unknown): Promise<Problem[]> {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.map((what) => ({ what, remedy: 'mend it: the service does not start like this' }));
   }
-}
-
-function withoutEffect(settings: readonly EffectiveSetting[]): Problem[] {
-  return settings
-    .filter(({ source, inEffect }) => source !== 'default' && !inEffect)
-    .map(({ name }) => ({ what: `${name} has no effect in this version`, remedy: 'take it away' }));
 }
 
 function openToAll(config: Config): Problem[] {
