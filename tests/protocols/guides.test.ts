@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { shellBlocks, shownAnswers, startByCommand } from '../shell-blocks.ts';
+import { shellBlocks, shownAnswers, startWithoutNpm } from '../shell-blocks.ts';
 import { shownText } from '../shown.ts';
+import { readText } from '../source.ts';
 
 it('docs/guides/soap.md does what it says', async () => {
-  await using service = await startByCommand('npm start --silent');
+  await using service = await startWithoutNpm();
   const guide = 'docs/guides/soap.md';
   const blocks = shellBlocks(guide);
   const answers = service.run(blocks);
@@ -14,4 +15,16 @@ it('docs/guides/soap.md does what it says', async () => {
   assert.deepEqual([...shown.keys()], [1, 2]);
   for (const [i, { text }] of shown)
     assert.match(answers[i]!.trim(), new RegExp(`^${shownText(text.trim()).source}$`), blocks[i]);
+});
+
+it('docs/guides/grpc.md does what it says', async () => {
+  await using service = await startWithoutNpm();
+  const guide = 'docs/guides/grpc.md';
+  const answers = service.run(shellBlocks(guide));
+  const shown = [...readText(guide).matchAll(/\n\n```\n([^`]*)```/g)].map(([, text]) => text);
+  assert.equal(shown.length, 2);
+  assert.deepEqual(
+    answers.slice(1).map((answer) => answer.trimStart()),
+    shown,
+  );
 });
