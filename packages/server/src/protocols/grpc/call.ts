@@ -20,6 +20,7 @@ import { type ShownStatus, shownStatus } from './error-details.ts';
 import { grpcStatusOf } from './error-status.ts';
 import { type CallForm, encodingOf, formOf, PLAIN_FORM, timeoutMsOf } from './form.ts';
 import { FRAME_HEAD_BYTES, onlyFrame, unpacked } from './frames.ts';
+import { checkHealth, HEALTH_CHECK } from './health.ts';
 import { type Method, methodAt } from './methods.ts';
 import { type CallReply, messageReply, statusReply, unsupportedType } from './reply.ts';
 import { queriedMessage } from './queried-message.ts';
@@ -97,6 +98,7 @@ async function unary(
 ): Promise<CallReply> {
   const { request, path } = exchange;
   const { gateway } = parts;
+  if (path === HEALTH_CHECK) return checkHealth(exchange, form, gone, parts);
   const method = methodAt(path);
   if (method === undefined) throw notFound(path);
   if (request.method !== 'POST' && !(request.method === 'GET' && method.isSafe))
@@ -155,7 +157,7 @@ interface Sending {
 
 export async function readMessage(
   { request }: Exchange,
-  { binding, bytesMax }: Method,
+  { bytesMax, timeoutMs }: Pick<Method, 'bytesMax' | 'timeoutMs'>,
   form: CallForm,
   sending: Sending,
   { bodies }: CallParts,
@@ -164,7 +166,6 @@ export async function readMessage(
   const isFramed = form.protocol !== 'Connect';
   const framedMax = max + (isFramed ? FRAME_HEAD_BYTES : 0);
   const sentMax = form.isText ? Math.ceil(framedMax / 3) * 4 : framedMax;
-  const { timeoutMs } = binding.limits;
   const sent = await readBytes({ request, ...sending }, { bytesMax: sentMax, timeoutMs }, bodies);
   if (!isFramed) return sent;
   const bytes = form.isText ? Buffer.from(Buffer.from(sent).toString('latin1'), 'base64') : sent;

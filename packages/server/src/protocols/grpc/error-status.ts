@@ -23,6 +23,9 @@ const STATUSES = {
   Unauthenticated: { number: 16, word: 'unauthenticated', httpStatus: 401 },
 } as const satisfies Record<string, GrpcStatus>;
 
+/** Of what has no code in the catalogue. */
+export const NOT_FOUND: GrpcStatus = STATUSES.NotFound;
+
 export type GrpcStatusName = keyof typeof STATUSES;
 
 export const GRPC_STATUS_OF_ERROR = {

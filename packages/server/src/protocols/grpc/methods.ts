@@ -11,6 +11,8 @@ export interface Method
     Pick<MethodPlan, 'response' | 'bodyField' | 'isSafe' | 'operation' | 'method' | 'streams'> {
   readonly version: Version;
   readonly binding: MessageBinding;
+  /** In which a message must have come. */
+  readonly timeoutMs: number;
 }
 
 let methods: ReadonlyMap<string, Method> | undefined;
@@ -26,5 +28,8 @@ export function methodAt(path: string): Method | undefined {
 function methodOf(version: Version, plan: MethodPlan): [string, Method] {
   const binding = messageBinding(plan.operation);
   const { bodyMember, limits } = binding;
-  return [plan.path, { ...plan, version, binding, bodyMember, bytesMax: limits.bytesMax }];
+  return [
+    plan.path,
+    { ...plan, version, binding, bodyMember, bytesMax: limits.bytesMax, timeoutMs: limits.timeoutMs },
+  ];
 }
