@@ -42,6 +42,7 @@ async function cutExport(
     // What comes now does not belong to it.
     await send(service, EVENTS, EVENTS + BATCH);
   }
+  assert.ok(kills > 0, 'it was complete before the first kill');
   return { service, made: await completed(service, exportId), kills };
 }
 

@@ -65,6 +65,7 @@ async function cut(
     // What comes now does not belong to it.
     await send(service, EVENTS, EVENTS + BATCH);
   }
+  assert.ok(kills > 0, 'it was complete before the first kill');
   return { service, kills };
 }
 
