@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { shellBlocks, shownAnswers, startWithoutNpm } from '../shell-blocks.ts';
-import { shownText } from '../shown.ts';
+import { assertShown, shownText } from '../shown.ts';
 import { readText } from '../source.ts';
 
 it('docs/guides/soap.md does what it says', async () => {
@@ -27,4 +27,14 @@ it('docs/guides/grpc.md does what it says', async () => {
     answers.slice(1).map((answer) => answer.trimStart()),
     shown,
   );
+});
+
+it('docs/guides/graphql.md does what it says', async () => {
+  await using service = await startWithoutNpm();
+  const guide = 'docs/guides/graphql.md';
+  const blocks = shellBlocks(guide);
+  const answers = service.run(blocks);
+  const shown = shownAnswers(guide);
+  assert.equal(shown.size, blocks.length - 1, 'every block but the first has its answer');
+  for (const [i, { text }] of shown) assertShown(JSON.parse(answers[i]!), JSON.parse(text), blocks[i]);
 });

@@ -150,7 +150,7 @@ export class Asking {
         ...arrival,
         operation,
         entered,
-        // What has begun to change something is not left half done.
+        // A write that has begun is finished.
         ...(operation.effect === 'Read' && { gone }),
         addressedTenant: typeof addressed === 'string' ? addressed : undefined,
         receive: (sender) => receiveMessage(binding, sent, sender, isKeyed, bodies),

@@ -81,7 +81,7 @@ export function createGraphqlMount(version: Version, options: GraphqlOptions): M
   };
 }
 
-/** What is newer than JSON only for who names it: whoever takes anything understands JSON. */
+/** The newer type only for clients that name it: those that accept anything understand JSON. */
 function mediaTypeFor(accept = ''): MediaType {
   const isNamed = (type: string) => accept.toLowerCase().includes(type);
   const [first = JSON_TYPE, ...others] = ([RESPONSE, EVENTS] as const).filter(isNamed);

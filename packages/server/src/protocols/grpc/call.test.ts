@@ -117,7 +117,7 @@ async function healthOf(service: string): Promise<number> {
   }).finally(() => client.close());
 }
 
-it('grpc.health.v1 says whether a service can be called, to whoever asks', async () => {
+it('grpc.health.v1 says whether a service can be called, without a credential', async () => {
   for (const service of ['', 'tallystick.v1.EventsService', 'tallystick.v2.StreamsService'])
     assert.equal(await healthOf(service), 1, service);
   await assert.rejects(healthOf('tallystick.v1.Nothing'), { code: status.NOT_FOUND });

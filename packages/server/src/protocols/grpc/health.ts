@@ -79,13 +79,8 @@ function serviceIn(bytes: Uint8Array, { codec }: CallForm): string {
   let service = '';
   while (reader.pos < reader.end) {
     const tag = reader.tag();
-    if (tag !== SERVICE * 8 + WIRE.Bytes) {
-      reader.pass(tag);
-      continue;
-    }
-    const end = reader.span();
-    service = reader.text(reader.pos, end);
-    reader.pos = end;
+    if (tag === SERVICE * 8 + WIRE.Bytes) service = reader.nextText();
+    else reader.pass(tag);
   }
   return service;
 }

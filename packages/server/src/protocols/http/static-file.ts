@@ -38,7 +38,7 @@ export function packed(contentType: string, content: string | Uint8Array): Stati
   };
 }
 
-/** Answers with the file at the path of the request, to whoever asks. */
+/** Serves the file at the path of the request, without a credential. */
 export const serving =
   (files: Files) =>
   async ({ request, path }: Pick<Exchange, 'request' | 'path'>): Promise<Reply> => {

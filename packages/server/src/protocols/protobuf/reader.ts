@@ -76,6 +76,14 @@ export class WireReader {
     return text;
   }
 
+  /** Of a field whose tag was read. */
+  nextText(): string {
+    const end = this.span();
+    const text = this.text(this.pos, end);
+    this.pos = end;
+    return text;
+  }
+
   /** As JSON has it: exact, however large it is. */
   int64Text(): string {
     const { low, high } = this;

@@ -38,7 +38,7 @@ export class StructReader {
       const value: number[] = [];
       while (wire.pos < inside) {
         const inner = wire.tag();
-        if (inner === KEY) key = this.#text();
+        if (inner === KEY) key = this.#wire.nextText();
         else if (inner === VALUE) value.push(...this.#bounds());
         else wire.pass(inner);
       }
@@ -118,21 +118,13 @@ export class StructReader {
         return JSON.stringify(number);
       }
       case TEXT:
-        return JSON.stringify(this.#text());
+        return JSON.stringify(this.#wire.nextText());
       case BOOL:
         wire.varint();
         return wire.low === 0 && wire.high === 0 ? 'false' : 'true';
       default:
         return undefined;
     }
-  }
-
-  #text(): string {
-    const wire = this.#wire;
-    const end = wire.span();
-    const text = wire.text(wire.pos, end);
-    wire.pos = end;
-    return text;
   }
 
   #bounds(): [start: number, end: number] {

@@ -219,7 +219,7 @@ class MessageReader {
       case 'Scalar':
         return this.#counted(this.#scalar(type.of));
       case 'JsonText': {
-        const text = this.#text();
+        const text = this.#wire.nextText();
         if (!closesWhereItEnds(text)) throw malformed('a JSON text is not one object');
         return this.#counted(text);
       }
@@ -238,7 +238,7 @@ class MessageReader {
 
   #scalar(of: 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'double'): string {
     const wire = this.#wire;
-    if (of === 'string') return JSON.stringify(this.#text());
+    if (of === 'string') return JSON.stringify(this.#wire.nextText());
     if (of === 'bytes') {
       const end = wire.span();
       const start = wire.pos;
@@ -253,14 +253,6 @@ class MessageReader {
     wire.varint();
     if (of === 'bool') return wire.low === 0 && wire.high === 0 ? 'false' : 'true';
     return of === 'int32' ? String(wire.low | 0) : wire.int64Text();
-  }
-
-  #text(): string {
-    const wire = this.#wire;
-    const end = wire.span();
-    const text = wire.text(wire.pos, end);
-    wire.pos = end;
-    return text;
   }
 
   #inside(type: FieldType, bounds: readonly number[], depth: number): string {
@@ -278,7 +270,7 @@ class MessageReader {
     let value: string | undefined;
     while (wire.pos < end) {
       const tag = wire.tag();
-      if (tag === ((1 << 3) | WIRE.Bytes)) key = this.#text();
+      if (tag === ((1 << 3) | WIRE.Bytes)) key = this.#wire.nextText();
       else if (tag === ((2 << 3) | wireOf(of))) value = this.#value(of, depth);
       else wire.pass(tag);
     }

@@ -181,7 +181,7 @@ function reading<S>({ again, prepare }: ShownDialect<S>) {
     revive: prepare(
       `UPDATE jobs SET ${again} WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY} AND state = 'Dead'`,
     ),
-    // Whoever holds it loses it: the token is another one.
+    // The current holder loses it: the token changes.
     doAgain: prepare(`UPDATE jobs SET ${again}, token = token + 1 WHERE ${OF_ONE}`),
     findUnique: prepare(
       `SELECT ${JOB} FROM jobs WHERE tenant_id = $1 AND kind = $2 AND unique_key = $3 AND ${KEEPS_KEY}`,

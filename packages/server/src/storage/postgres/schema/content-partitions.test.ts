@@ -139,7 +139,7 @@ test('nobody else waits while partitions are made', async () => {
   assert.equal((await waiting).status, 'Done');
 });
 
-/** As a migration holds it, and whoever makes a partition. */
+/** Held by a migration, and by the process that makes a partition. */
 async function lockHeld(url: string) {
   const holder = new Client({ connectionString: url });
   await holder.connect();
