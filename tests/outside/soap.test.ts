@@ -1,48 +1,43 @@
-// SOAP as others speak it: zeep (Python) makes a client of our WSDL and uses it, and xmllint holds what it sends and is
-// answered against our XML Schema. ZEEP_PYTHON names the Python that has zeep.
+// SOAP as others speak it: zeep (Python) makes a client of our WSDL and uses it, and libxml2, which comes with it, holds what it
+// sends and is answered against our XML Schema. ZEEP_PYTHON names the Python that has zeep.
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { soapXsd } from '@tallystick/contract/soap';
 import { callerOf, WITH_PLATFORM_KEY } from '../../packages/server/src/testing/admin-caller.ts';
 import { startTestApp } from '../../packages/server/src/testing/test-app.ts';
 
 const PYTHON = process.env['ZEEP_PYTHON'] ?? 'python3';
 const isThere = spawnSync(PYTHON, ['-c', 'import zeep']).status === 0;
 const skip = isThere ? false : 'zeep is not on this machine (pip install zeep)';
-const hasXmllint = spawnSync('xmllint', ['--version']).error === undefined;
 
 const CLIENT = `
 import json, sys, requests, zeep
 from lxml import etree
-from zeep.plugins import HistoryPlugin
 
-url, key, folder = sys.argv[1:]
+url, key = sys.argv[1:]
 session = requests.Session()
 session.headers.update({'X-API-Key': key, 'X-Tenant-Id': 'acme'})
 session.trust_env = False
+schema = etree.XMLSchema(etree.fromstring(session.get(url + '/soap/v1/tallystick.xsd').content))
 count = 0
 
-class Keep(zeep.Plugin):
-    def keep(self, envelope):
+class Judge(zeep.Plugin):
+    def judge(self, envelope):
         global count
         for part in envelope.iter('{urn:tallystick:v1}*'):
             if part.getparent() is not None and etree.QName(part.getparent()).namespace != 'urn:tallystick:v1':
                 count += 1
-                etree.ElementTree(part).write(f'{folder}/{count}.xml')
+                schema.assertValid(part)
     def egress(self, envelope, http_headers, operation, binding_options):
-        self.keep(envelope)
+        self.judge(envelope)
         return envelope, http_headers
     def ingress(self, envelope, http_headers, operation):
-        self.keep(envelope)
+        self.judge(envelope)
         return envelope, http_headers
 
 for port in ['TallystickSoap11', 'TallystickSoap12']:
-    client = zeep.Client(url + '/soap/v1?wsdl', transport=zeep.Transport(session=session), plugins=[Keep()],
+    client = zeep.Client(url + '/soap/v1?wsdl', transport=zeep.Transport(session=session), plugins=[Judge()],
                          settings=zeep.Settings(strict=True, xml_huge_tree=False), port_name=port)
     ask = client.service
     event = {'timestamp': '2026-01-02T03:04:05.123456789Z', 'actor': {'actorType': 'User', 'userId': 'u-1'},
@@ -80,36 +75,20 @@ for port in ['TallystickSoap11', 'TallystickSoap12']:
     except zeep.exceptions.Fault as fault:
         code = fault.detail.find('.//{urn:tallystick:v1}code').text
         assert code == 'VALIDATION_FAILED', code
-print('done')
+nothing = etree.fromstring('<t:EventsGet xmlns:t="urn:tallystick:v1"><t:nothing/></t:EventsGet>')
+assert not schema.validate(nothing), 'the schema refuses nothing'
+print('%d parts of messages are valid' % count)
 `;
 
-test('zeep makes a client of the WSDL in strict mode, and uses both ports', { skip }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tallystick-zeep-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+test('zeep makes a client of the WSDL in strict mode, and uses both ports', { skip }, async () => {
   await using app = await startTestApp({ ...WITH_PLATFORM_KEY, Telemetry__Level: 'Warn' });
   const { key } = await callerOf(app, 'acme');
-  const child = spawn(PYTHON, ['-c', CLIENT, app.url, key, folder], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(PYTHON, ['-c', CLIENT, app.url, key], { stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const code = await new Promise((resolve) => child.on('close', resolve));
   assert.equal(code, 0, said);
-  assert.equal(said.trim(), 'done');
-  if (!hasXmllint) return t.diagnostic('there is no xmllint on this machine');
-  const messages = readdirSync(folder).map((name) => join(folder, name));
-  assert.ok(messages.length > 50, `${messages.length} messages`);
-  const schema = join(folder, 'tallystick.xsd');
-  writeFileSync(schema, soapXsd());
-  const run = spawnSync('xmllint', ['--nonet', '--noout', '--schema', schema, ...messages], {
-    encoding: 'utf8',
-  });
-  assert.equal(
-    run.status,
-    0,
-    run.stderr
-      .split('\n')
-      .filter((line) => !line.endsWith(' validates'))
-      .slice(0, 20)
-      .join('\n'),
-  );
+  const [, count] = /^(\d+) parts of messages are valid\n$/.exec(said) ?? [];
+  assert.ok(Number(count) > 50, said);
 });
