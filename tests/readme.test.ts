@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { OPERATION_GROUPS, operationNamed, PLANNED_PROTOCOLS } from '@tallystick/contract';
 import { shellBlocks, startByCommand } from './shell-blocks.ts';
 import { shownText } from './shown.ts';
 import { readText } from './source.ts';
@@ -24,24 +23,6 @@ describe("the README's quick start", () => {
     assert.match(changed!, bad!);
     assert.match(changed!, /exit code 1\n/);
   });
-});
-
-it("the README's state names what is planned, and nothing that is served", () => {
-  const notYet =
-    /Not implemented yet: ([^.]+)\./.exec(readText('README.md').replaceAll('\n> ', ' '))?.[1] ?? '';
-  const isPlanned = (group: keyof typeof OPERATION_GROUPS) =>
-    OPERATION_GROUPS[group].every((each) => 'planned' in each);
-  const expected = {
-    deletion: operationNamed('events.redact').planned === true,
-    policies: isPlanned('Policies and holds'),
-    'legal holds': operationNamed('holds.create').planned === true,
-    exports: isPlanned('Exports'),
-    webhooks: isPlanned('Webhooks'),
-    'rate limits': operationNamed('rateLimits.replenish').planned === true,
-    'protocols other than REST': PLANNED_PROTOCOLS.length > 0,
-  };
-  for (const [words, planned] of Object.entries(expected))
-    assert.equal(notYet.split(', ').includes(words), planned, `${words} in: ${notYet}`);
 });
 
 /** What is printed. */

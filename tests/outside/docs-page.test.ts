@@ -59,7 +59,7 @@ describe('the documentation in a browser', { skip: noBrowser }, () => {
   for (const version of VERSIONS) {
     it(`shows every operation of ${version}, and opens one of each group`, async () => {
       const { page, requested, complaints } = await open(version);
-      const served = OPERATIONS.filter(({ planned }) => planned !== true).length;
+      const served = OPERATIONS.length;
       await page.evaluate(
         `document.querySelectorAll('.opblock-tag[data-is-open="false"]').forEach((tag) => tag.click())`,
       );

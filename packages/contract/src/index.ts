@@ -6,7 +6,7 @@ export { EXAMPLES } from './examples.ts';
 export * from './formats.ts';
 export * from './headers.ts';
 export * from './limits.ts';
-export { pascalName, PLANNED_PROTOCOLS, PROTOCOLS } from './operation.ts';
+export { pascalName, PROTOCOLS } from './operation.ts';
 export type { Operation, Output, Protocol, RestBinding, TenantSource } from './operation.ts';
 export * from './openapi.ts';
 export * from './operations.ts';

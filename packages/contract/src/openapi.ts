@@ -5,7 +5,7 @@ import type { Operation } from './operation.ts';
 import { callHeaders, headerComponents, operationObject, pathOf } from './openapi/operations.ts';
 import { OpenApiSchemas } from './openapi/schemas.ts';
 import { shareResponses } from './openapi/shared-responses.ts';
-import { OPERATION_GROUPS, type OperationName, operationNamed, operationsIn } from './operations.ts';
+import { OPERATION_GROUPS, type OperationName, operationsIn } from './operations.ts';
 import { asJson, type Version } from './schema.ts';
 import { forVersion } from './schema-walk.ts';
 import { Notification } from './schemas/notification.ts';
@@ -22,7 +22,7 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 
 export function openApiOf(version: Version, { operations, build }: OpenApiSource): OpenApiDocument {
   const schemas = new OpenApiSchemas(EXAMPLES);
-  const around = { version, schemas, isLimited: operationNamed('rateLimits.replenish').planned !== true };
+  const around = { version, schemas };
   const served = operationsIn(version).filter(({ name }) => operations.has(name));
   const described = served.map((each) => ({ each, object: objectOf(each, around) }));
   const paths: Record<string, Record<string, unknown>> = {};

@@ -25,9 +25,6 @@ import { Type } from './type.ts';
 export const PROTOCOLS = ['rest', 'graphql', 'grpc', 'soap', 'mcp'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** Agreed, and not spoken by this version yet. A test of the server holds this list against it. */
-export const PLANNED_PROTOCOLS: readonly Protocol[] = [];
-
 /** Json: an object. List: a page of items. Bytes: a file or a text of its own format. None: success says it all. */
 export type Output<S extends TSchema = TSchema> =
   | { readonly kind: 'Json'; readonly schema: S }
@@ -62,8 +59,6 @@ export interface RestBinding {
 export type TenantSource = 'Call' | 'Named' | 'Addressed' | 'None';
 
 interface OperationFacts {
-  /** Agreed, and not served by this version yet. A test of the server holds the marks against what it serves. */
-  readonly planned?: true;
   /** One line, imperative: OpenAPI summary, GraphQL description, MCP tool description. */
   readonly summary: string;
   /** Whether anything changes. Decides query or mutation, readOnlyHint, and what a sunset version refuses. */

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { OPERATIONS } from './operations.ts';
 import { REFERENCE_PAGES } from './reference.ts';
 
 const folder = new URL('../../../docs/reference/', import.meta.url);
@@ -29,38 +28,6 @@ test('every link inside the reference leads to an anchor that exists', () => {
       assert.ok(anchors.get(target)?.has(anchor), `${file}: ${whole}`);
     }
   }
-});
-
-test('the pages mark what is planned, and nothing else', () => {
-  const isMarked = (file: string, before: string): boolean => {
-    const text = REFERENCE_PAGES[file]!();
-    const at = text.indexOf(before);
-    assert.ok(at >= 0, `${file} has ${before}`);
-    return text.slice(at + before.length).startsWith('*Planned.* ');
-  };
-  for (const { name, planned } of OPERATIONS)
-    assert.equal(isMarked('operations.md', `\n### ${name}\n\n`), planned === true, name);
-  const expected: [file: string, before: string, marked: boolean][] = [
-    ['errors.md', '`EXPORT_NOT_FOUND` | ', false],
-    ['errors.md', '`RATE_LIMITED` | ', false],
-    ['errors.md', '`EVENT_NOT_FOUND` | ', false],
-    ['errors.md', '`ROUTE_NOT_FOUND` | ', false],
-    ['limits.md', '## Subscriptions\n\n', false],
-    ['limits.md', '## Webhooks\n\n', false],
-    ['limits.md', '## Batches\n\n', false],
-    ['operations.md', '`Content-Range` | ', false],
-    ['operations.md', '`ETag` | ', false],
-    ['permissions.md', '`audit.exports.manage` | `audit:export` | ', false],
-    ['permissions.md', '`audit.holds.manage` | `audit:hold` | ', false],
-    ['permissions.md', '`audit.policies.write` | `audit:policy` | ', false],
-    ['schemas.md', '## ExportRequest\n\n', false],
-    ['schemas.md', '## DeliverRequest\n\n', false],
-    ['schemas.md', '## Notification\n\n', false],
-    ['schemas.md', '## EventDraft\n\n', false],
-    ['schemas.md', '## ErrorBody\n\n', false],
-  ];
-  for (const [file, before, marked] of expected)
-    assert.equal(isMarked(file, before), marked, `${file}: ${before}`);
 });
 
 function anchorsOf(text: string): Set<string> {

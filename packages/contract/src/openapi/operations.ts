@@ -17,8 +17,6 @@ type Part = Readonly<Record<string, unknown>>;
 export interface OperationSurroundings {
   readonly version: Version;
   readonly schemas: OpenApiSchemas;
-  /** Whether the service counts requests and says so in headers. */
-  readonly isLimited: boolean;
 }
 
 /** The path as the document has it: below its version, and without the mark of a placeholder that spans segments. */
@@ -175,7 +173,7 @@ function response(
   const isPart = status === REST_STATUS_OF_ANSWER.Part;
   return {
     description: meanings.length === 1 ? meanings[0] : meanings.map((meaning) => `- ${meaning}`).join('\n'),
-    headers: answerHeaders(each, status, answers.length > 0, errors, around),
+    headers: answerHeaders(each, status, answers.length > 0, errors),
     ...(!isBare && { content: isPart ? partOf(each) : contentOf(each, answers.length > 0, errors, around) }),
   };
 }
@@ -223,14 +221,13 @@ function answerHeaders(
   status: number,
   isAnswer: boolean,
   errors: readonly ErrorCode[],
-  { isLimited }: OperationSurroundings,
 ): Record<string, Part> {
   const own = isAnswer ? Object.keys(each.rest.answerHeaders ?? {}) : [];
   const names = [
     'X-Correlation-Id',
     'api-supported-versions',
     ...(each.rest.atRoot === true ? [] : VERSION_STATE),
-    ...(isLimited && each.permission !== null ? RATES : []),
+    ...(each.permission !== null ? RATES : []),
     ...own,
     ...(isAnswer && each.output.kind === 'List' ? ['Link'] : []),
     ...(status === 401 ? ['WWW-Authenticate'] : []),

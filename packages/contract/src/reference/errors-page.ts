@@ -4,7 +4,6 @@ import { ERROR_CODES, ERRORS } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import { REST_STATUS_OF_ERROR } from '../rest-status.ts';
 import { anchor, code, page, table } from './markdown.ts';
-import { isErrorPlanned, markIf } from './planned.ts';
 
 const STATUS_TITLES = {
   400: 'It could not be understood',
@@ -35,13 +34,13 @@ export function errorsPage(): string {
     const codes = ERROR_CODES.filter((each) => String(REST_STATUS_OF_ERROR[each]) === status);
     const rows = codes.map((each) => [
       `${anchor(each.toLowerCase())}${code(each)}`,
-      markIf(isErrorPlanned(each), ERRORS[each].meaning),
+      ERRORS[each].meaning,
       ERRORS[each].mustAct.toLowerCase(),
       ERRORS[each].repeatHelps ? 'yes' : 'no',
     ]);
     const head = ['code', 'meaning', 'who must act', 'can the same request succeed later?'];
     return `## ${status} – ${title}\n\n${table(head, rows)}`;
   });
-  const introduction = `Every error has one body. \`details\` lists all violations and is empty when the error is not about fields. A code\nmarked *planned* is answered by no operation of this version.\n\n${BODY}`;
+  const introduction = `Every error has one body. \`details\` lists all violations and is empty when the error is not about fields.\n\n${BODY}`;
   return page('Errors', introduction, sections);
 }

@@ -2,14 +2,6 @@
 
 import { LIMIT_GROUPS, RETRY_DELAYS_MS, SERVICE_LEVELS } from '../limits.ts';
 import { code, page, table } from './markdown.ts';
-import { areRatesPlanned, isGroupPlanned, PLANNED } from './planned.ts';
-
-/** Groups of limits that nothing in this version has yet. */
-const isPlanned: Readonly<Partial<Record<string, () => boolean>>> = {
-  'Request rates': areRatesPlanned,
-  Policies: () => isGroupPlanned('Policies and holds'),
-  Exports: () => isGroupPlanned('Exports'),
-};
 
 const SPANS = [
   [86_400_000, 'day'],
@@ -45,8 +37,7 @@ export function limitsPage(): string {
       valueText(name, value),
       note,
     ]);
-    const mark = isPlanned[title]?.() ? `${PLANNED}This version has none of these limits.\n\n` : '';
-    return `## ${title}\n\n${mark}${table(['limit', 'value', 'of what'], rows)}`;
+    return `## ${title}\n\n${table(['limit', 'value', 'of what'], rows)}`;
   });
   const delays = RETRY_DELAYS_MS.map((ms, index) => [String(index + 1), ms === 0 ? 'none' : spanText(ms)]);
   const levels = Object.entries(SERVICE_LEVELS).map(([name, { p95, p99 }]) => [

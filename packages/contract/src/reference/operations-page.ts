@@ -8,7 +8,6 @@ import { answersOf, errorsOf, gapsOf, OPERATION_GROUPS, OPERATIONS, placeOf } fr
 import { REST_STATUS_OF_ANSWER } from '../rest-status.ts';
 import { asJson } from '../schema.ts';
 import { code, headingAnchor, link, page, rulesText, table, typeText } from './markdown.ts';
-import { isHeaderPlanned, markIf, servedText } from './planned.ts';
 
 const SCHEMAS = 'schemas.md';
 const SHARED_ERRORS: readonly ErrorCode[] = [
@@ -73,7 +72,7 @@ function operationSection(each: Operation): string {
   const lines = facts.filter(([, text]) => text !== '').map(([name, text]) => `- ${name}: ${text}`);
   const parts = [
     `### ${each.name}`,
-    markIf(each.planned === true, `${each.summary}.`),
+    `${each.summary}.`,
     code(route(each)),
     inputTable(each),
     lines.join('\n'),
@@ -84,7 +83,7 @@ function operationSection(each: Operation): string {
 function contentsTable(title: string, operations: readonly Operation[]): string {
   const rows = operations.map((each) => [
     link(code(each.name), headingAnchor(each.name)),
-    markIf(each.planned === true, each.summary),
+    each.summary,
     code(route(each)),
   ]);
   return `**${title}**\n\n${table(['operation', 'what it does', 'REST'], rows)}`;
@@ -92,7 +91,7 @@ function contentsTable(title: string, operations: readonly Operation[]): string 
 
 function sharedSection(): string {
   const rows = (headers: Record<string, string>) =>
-    Object.entries(headers).map(([name, note]) => [code(name), markIf(isHeaderPlanned(name), note)]);
+    Object.entries(headers).map(([name, note]) => [code(name), note]);
   return `## Shared by all
 
 Request headers:
@@ -114,8 +113,6 @@ export function operationsPage(): string {
     [`## ${title}`, ...operations.map((each: Operation) => operationSection(each))].join('\n\n'),
   );
   const introduction = `The ${OPERATIONS.length} operations of the interface. Each is one thing with one name in every protocol; where a protocol
-will not have one, the reason is given.
-
-${servedText()}`;
+does not have one, the reason is given.`;
   return page('Operations', introduction, [...contents, sharedSection(), ...sections]);
 }

@@ -5,10 +5,9 @@ import { OPERATIONS } from '../operations.ts';
 import { PERMISSION_NAMES, PERMISSIONS, ROLE_NAMES, ROLES } from '../permissions.ts';
 import type { Permission, Role } from '../permissions.ts';
 import { anchor, code, headingAnchor, link, page, table } from './markdown.ts';
-import { isPermissionPlanned, markIf } from './planned.ts';
 
-const operationLink = ({ name, planned }: Operation): string =>
-  link(code(name), `operations.md${headingAnchor(name)}`) + (planned ? ' (planned)' : '');
+const operationLink = ({ name }: Operation): string =>
+  link(code(name), `operations.md${headingAnchor(name)}`);
 
 function rolesTable(): string {
   const rows = ROLE_NAMES.map((role) => [role, ROLES[role].meaning, code(ROLES[role].clearance)]);
@@ -22,12 +21,7 @@ function permissionsTable(): string {
   const rows = PERMISSION_NAMES.map((name) => {
     const { scope, allows, roles } = PERMISSIONS[name];
     const held = ROLE_NAMES.map((role) => ((roles as readonly Role[]).includes(role) ? 'yes' : '–'));
-    return [
-      `${anchor(name)}${code(name)}`,
-      scope === null ? '–' : code(scope),
-      markIf(isPermissionPlanned(name), allows),
-      ...held,
-    ];
+    return [`${anchor(name)}${code(name)}`, scope === null ? '–' : code(scope), allows, ...held];
   });
   return `## Permissions\n\n${table(['permission', 'scope', 'allows', ...ROLE_NAMES], rows)}
 

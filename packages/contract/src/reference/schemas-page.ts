@@ -1,7 +1,6 @@
 // The page of schemas: every component that a request, an answer or a notification is made of.
 
 import type { TSchema } from 'typebox';
-import type { Operation } from '../operation.ts';
 import { OPERATIONS } from '../operations.ts';
 import type { JsonSchema } from '../schema.ts';
 import { componentsOf } from '../schema-walk.ts';
@@ -9,23 +8,14 @@ import { ErrorBody } from '../schemas/error.ts';
 import { PageLinks, Pagination } from '../schemas/list.ts';
 import { Notification, NotificationHeaders } from '../schemas/notification.ts';
 import { code, page, rulesText, table, typeText } from './markdown.ts';
-import { markIf, SERVED_OPERATIONS } from './planned.ts';
 
 /** Every schema that is sent or answered, apart from the inputs themselves, which the page of operations has. */
 export function publicSchemas(): TSchema[] {
-  return [...schemasOf(OPERATIONS), Notification, NotificationHeaders];
-}
-
-function servedSchemas(): TSchema[] {
-  return [...schemasOf(SERVED_OPERATIONS), Notification, NotificationHeaders];
-}
-
-function schemasOf(operations: readonly Operation[]): TSchema[] {
-  const inputs = operations.flatMap(({ input }) => Object.values(input.properties));
-  const outputs = operations.flatMap(({ output }) =>
+  const inputs = OPERATIONS.flatMap(({ input }) => Object.values(input.properties));
+  const outputs = OPERATIONS.flatMap(({ output }) =>
     output.kind === 'Json' ? [output.schema] : output.kind === 'List' ? [output.item] : [],
   );
-  return [...inputs, ...outputs, ErrorBody, Pagination, PageLinks];
+  return [...inputs, ...outputs, ErrorBody, Pagination, PageLinks, Notification, NotificationHeaders];
 }
 
 function contentOf(schema: JsonSchema): string {
@@ -48,14 +38,12 @@ function contentOf(schema: JsonSchema): string {
 
 export function schemasPage(): string {
   const components = [...componentsOf(publicSchemas())].sort(([a], [b]) => (a < b ? -1 : 1));
-  const served = componentsOf(servedSchemas());
   const sections = components.map(([title, schema]) => {
-    const description = markIf(!served.has(title), schema.description ?? '');
+    const description = schema.description ?? '';
     return [`## ${title}`, description.trim(), contentOf(schema)].filter((part) => part !== '').join('\n\n');
   });
   const introduction = `The ${components.length} named shapes of requests, answers and notifications; their names are the same in every
 protocol. Instants are UTC in ISO 8601, durations are ISO 8601 (\`P7Y\`), identifiers are ULIDs unless said otherwise.
-\`null\` in an optional member of a request means absent; absent members are left out of answers. What is
-marked *planned* belongs to [operations](operations.md) that this version does not serve yet.`;
+\`null\` in an optional member of a request means absent; absent members are left out of answers.`;
   return page('Schemas', introduction, sections);
 }

@@ -27,9 +27,8 @@ test('both versions are described, and every operation of the service is there',
     const document = (await answer.json()) as Document;
     assert.equal(document.openapi, '3.0.3');
     assert.ok(document.info.version.startsWith(version.slice(1)));
-    const served = OPERATIONS.filter(({ planned }) => planned !== true);
     const count = Object.values(document.paths).flatMap((item) => Object.keys(item)).length;
-    assert.equal(count, served.length);
+    assert.equal(count, OPERATIONS.length);
     assert.ok(`/api/${version}/audit-events` in document.paths);
   }
 });
