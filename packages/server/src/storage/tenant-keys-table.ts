@@ -23,7 +23,7 @@ export const TENANT_KEYS = {
     over_id: { type: 'text!', evidence: 'the key that it opens with' },
     sealed: { type: 'bytea!', evidence: 'the keyring, which opens it' },
     ring_key: { type: 'text!', evidence: 'the name in the sealed key' },
-    blocks: { type: 'bigint!', not: 'how many blocks of nonces were given out' },
+    blocks: { type: 'bigint!', not: 'the next block of nonces, unless the time is behind it' },
     created_at_ms: { type: 'bigint!', not: 'no log speaks of it' },
   },
 } as const satisfies Table;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -98,10 +98,20 @@ test('the same search finds what is not sealed', async () => {
   assert.deepEqual(found, ['backup', 'journal.db', 'a block of the index']);
 });
 
-interface Nonced {
-  readonly key_id: string;
-  readonly text1: Uint8Array;
+interface Box {
+  readonly keyId: string;
+  readonly box: Uint8Array;
 }
+
+function boxesIn(directory: string): Box[] {
+  using db = openRunningJournal(directory);
+  return db
+    .prepare('SELECT key_id, text1 FROM contents WHERE key_id IS NOT NULL')
+    .all()
+    .map(({ key_id: keyId, text1 }) => ({ keyId: keyId as string, box: text1 as Uint8Array }));
+}
+
+const nonceIn = ({ keyId, box }: Box) => `${keyId} ${Buffer.from(box.subarray(0, 12)).toString('hex')}`;
 
 test('no nonce is used twice under a key, over restarts and of two processes', async () => {
   const directory = newPlace();
@@ -125,15 +135,33 @@ test('no nonce is used twice under a key, over restarts and of two processes', a
     for (let i = 0; i < 20; i++)
       await Promise.all([one, other].map((each) => append(each, request('acme', [eventOf(i, 'Secret')]))));
   }
-  using db = openRunningJournal(directory);
-  const rows = db.prepare('SELECT key_id, text1 FROM contents').all() as unknown as Nonced[];
-  const nonces = rows.map(
-    ({ key_id, text1 }) => `${key_id} ${Buffer.from(text1.subarray(0, 12)).toString('hex')}`,
-  );
-  assert.equal(new Set(nonces).size, 120);
-  assert.equal(new Set(rows.map(({ key_id }) => key_id)).size, 1);
-  const blocks = new Set(rows.map(({ text1 }) => Buffer.from(text1.subarray(0, 6)).toString('hex')));
+  const boxes = boxesIn(directory);
+  assert.equal(new Set(boxes.map(nonceIn)).size, 120);
+  assert.equal(new Set(boxes.map(({ keyId }) => keyId)).size, 1);
+  const blocks = new Set(boxes.map(({ box }) => Buffer.from(box.subarray(0, 6)).toString('hex')));
   assert.ok(blocks.size >= 6, 'each process has its own');
+});
+
+test('no nonce is used twice after the database was put back, or its counter', async () => {
+  const ring = testRing();
+  const directory = newPlace();
+  const copies = [newPlace(), newPlace()] as const;
+  const sealOneIn = async (place: string) => {
+    await using storage = await openAt(place, sealingBy(ring));
+    await storage.tenants.ensure('acme', NOW_MS);
+    await append(storage, request('acme', [eventOf(0, 'Secret')]));
+  };
+  await sealOneIn(directory);
+  for (const copy of copies) cpSync(directory, copy, { recursive: true });
+  {
+    using db = openRunningJournal(copies[1]);
+    db.exec('UPDATE tenant_keys SET blocks = 0');
+  }
+  for (const place of [directory, ...copies]) await sealOneIn(place);
+  const places = [directory, ...copies].map(boxesIn);
+  for (const boxes of places) assert.equal(boxes.length, 2);
+  assert.equal(new Set(places.flat().map(({ keyId }) => keyId)).size, 1, 'all under one key');
+  assert.equal(new Set(places.flat().map(nonceIn)).size, 1 + places.length);
 });
 
 async function sealedPlace(ring: RingData): Promise<string> {

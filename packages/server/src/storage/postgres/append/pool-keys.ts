@@ -32,8 +32,13 @@ export const ADD_KEY = statement(
   `INSERT INTO tenant_keys (tenant_id, key_id, purpose, month, state, over_id, sealed, ring_key, blocks, created_at_ms)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9) ON CONFLICT DO NOTHING`,
 );
+/**
+ * Never before the time, in milliseconds: a database that is restored, or whose counter was set back, gives out no block again that
+ * was used since.
+ */
 export const TAKE_BLOCK = statement(
-  `UPDATE tenant_keys SET blocks = blocks + 1 WHERE tenant_id = $1 AND key_id = $2 RETURNING blocks - 1 AS block`,
+  `UPDATE tenant_keys SET blocks = greatest(blocks, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) + 1
+   WHERE tenant_id = $1 AND key_id = $2 RETURNING blocks - 1 AS block`,
 );
 const STILL_OPEN = ofTenants(
   2,

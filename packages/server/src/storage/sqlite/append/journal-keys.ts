@@ -27,6 +27,13 @@ const OF_TENANT = 'tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?1)';
 export const ADD_KEY = `INSERT INTO tenant_keys (tenant, key_id, purpose, month, state, over_id, sealed, ring_key, blocks, created_at_ms)
    SELECT tenant, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, ?9 FROM tenants WHERE tenant_id = ?1 ON CONFLICT DO NOTHING`;
 
+/**
+ * Never before the time, in milliseconds: a database that is restored, or whose counter was set back, gives out no block again that
+ * was used since.
+ */
+export const TAKE_BLOCK = `UPDATE tenant_keys SET blocks = max(blocks, CAST(unixepoch('subsec') * 1000 AS INTEGER)) + 1
+   WHERE ${OF_TENANT} AND key_id = ?2 RETURNING blocks - 1 AS block`;
+
 export class JournalKeys {
   readonly #db: DatabaseSync;
   readonly #parts: JournalKeysParts;
@@ -43,9 +50,7 @@ export class JournalKeys {
          AND (purpose = 'Tenant' OR month IN (SELECT value FROM json_each(?2)))`,
     );
     this.#add = db.prepare(ADD_KEY);
-    this.#takeBlock = db.prepare(
-      `UPDATE tenant_keys SET blocks = blocks + 1 WHERE ${OF_TENANT} AND key_id = ?2 RETURNING blocks - 1 AS block`,
-    );
+    this.#takeBlock = db.prepare(TAKE_BLOCK);
   }
 
   /** `version` changes when another connection has committed, which may have closed keys. */

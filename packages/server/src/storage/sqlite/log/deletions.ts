@@ -10,6 +10,7 @@ import { Nonces } from '../../sealing/boxes.ts';
 import { puncturedContent, type Resealing } from '../../sealing/reseal.ts';
 import { SEALED_COLUMNS } from '../../sealing/sealed-rows.ts';
 import type { Redaction } from '../../rows/redaction-notice.ts';
+import { TAKE_BLOCK } from '../append/journal-keys.ts';
 
 /** Spans do not overlap: of those that begin before its end, the last one ends last. */
 const COVERING = `FROM deletions WHERE deletions.tenant = entries.tenant AND first_index <= entries.leaf_index
@@ -78,10 +79,7 @@ export function noncesFor(
     `SELECT key_id FROM entries JOIN contents USING (id) JOIN tenants USING (tenant)
      WHERE tenant_id = ? AND leaf_index = ? AND key_id IS NOT NULL`,
   );
-  const take = db.prepare(
-    `UPDATE tenant_keys SET blocks = blocks + 1 WHERE key_id = ?2
-       AND tenant = (SELECT tenant FROM tenants WHERE tenant_id = ?1) RETURNING blocks - 1 AS block`,
-  );
+  const take = db.prepare(TAKE_BLOCK);
   const keyIds = new Set<string>();
   for (const { index } of redactions)
     for (const row of read.all(tenantId, index)) keyIds.add(textIn(row, 'key_id'));
