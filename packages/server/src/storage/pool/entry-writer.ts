@@ -9,7 +9,7 @@ import type { Head } from './head.ts';
 import { CommitmentRow, type PoolCommitments } from './pool-commitments.ts';
 import type { NewContent, PoolTables } from './pool-tables.ts';
 import { contentMonthOf } from '../rows/content-month.ts';
-import type { PoolSealer } from '../sealing/pool-sealer.ts';
+import type { PoolSealer, RowAhead } from '../sealing/pool-sealer.ts';
 import { fastLeafHash } from '../tree/leaf-hashes.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -38,6 +38,7 @@ export class EntryWriter<H extends Head> {
     const expiresAtMs = retention === undefined ? undefined : this.#expiryAfter(receivedAtMs, retention);
     this.#row.read(commitments, row);
     const { content } = this.#row;
+    const { boxes } = commitments;
     const entry = this.#entry;
     const own = index - head.logFirstIndex;
     writeEntry({ kind, index: own, receivedAtMs, eventId, previous, content }, entry, 0);
@@ -50,7 +51,7 @@ export class EntryWriter<H extends Head> {
       leaf,
       draft,
       roots: this.#row,
-      content: this.#contentOf(draft, head, expiresAtMs),
+      content: this.#contentOf(draft, head, expiresAtMs, boxes && { boxes, row }),
     });
     head.nextIndex = index + 1;
     head.previous = leaf;
@@ -58,13 +59,19 @@ export class EntryWriter<H extends Head> {
     return { status: 'Appended', eventId, index, receivedAtMs };
   }
 
-  #contentOf(draft: PooledDraft, { tenantId }: H, expiresAtMs: number | undefined): NewContent {
+  #contentOf(
+    draft: PooledDraft,
+    { tenantId }: H,
+    expiresAtMs: number | undefined,
+    ahead: RowAhead | undefined,
+  ): NewContent {
     const { seeds } = this.#row;
     const sealed = this.#sealer?.seal(
       { tenant: tenantId, eventId: this.#eventId },
       draft,
       contentMonthOf(expiresAtMs),
       seeds,
+      ahead,
     );
     if (sealed === undefined)
       return { text1: draft.texts[0], text2: draft.texts[1], seeds, keyId: undefined };

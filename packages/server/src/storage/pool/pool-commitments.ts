@@ -4,6 +4,7 @@
 import { EvidenceError, HASH_BYTES } from '@tallystick/evidence';
 import type { Random } from '../../runtime/random.ts';
 import { Commitments, SEEDS_BYTES } from './commitments.ts';
+import type { BoxesAhead } from '../sealing/boxes-ahead.ts';
 import type { PooledRequest } from './append-message.ts';
 
 // A row: the seeds of the draft, the roots of its groups, its content hash.
@@ -17,6 +18,8 @@ export interface PoolCommitments {
   readonly rows: Uint8Array<ArrayBuffer>;
   /** Requests with texts that are not groups of an event, by position, with the reason; their rows are empty. */
   readonly faults: ReadonlyMap<number, string>;
+  /** There if content may have been sealed in the thread that made them. */
+  readonly boxes?: BoxesAhead | undefined;
 }
 
 export class PoolCommitter {

@@ -71,3 +71,16 @@ test('no two boxes of a block have one nonce, and no two blocks share any', () =
   assert.equal(seen.size, 5000);
   assert.throws(() => new Nonces(2 ** 48), /there is no block/);
 });
+
+test('two threads that share a block share no nonce', () => {
+  const seen = new Set<string>();
+  for (const share of ['FirstHalf', 'SecondHalf'] as const) {
+    const nonces = new Nonces(7, share);
+    for (let i = 0; i < 1000; i++) seen.add(Buffer.from(nonces.next()).toString('hex'));
+  }
+  assert.equal(seen.size, 2000);
+  // The negative control: two that count from the same beginning share all.
+  const whole = new Nonces(7);
+  for (let i = 0; i < 1000; i++) seen.add(Buffer.from(whole.next()).toString('hex'));
+  assert.equal(seen.size, 2000);
+});

@@ -5,8 +5,8 @@
 //   AAD   = event id[16] ‖ tenant
 //
 // A box that lies in another row, of another tenant or in another column does not open. No nonce is used twice under a key: a
-// process takes a block from the row of the key and has it stored before it uses it, and counts within it. A crash
-// wastes the rest of a block.
+// process takes a block from the row of the key and has it stored before it uses it, and counts within it: the writer in
+// the first half, the thread that seals ahead of it (boxes-ahead.ts) in the second. A crash wastes the rest of a block.
 
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
@@ -32,27 +32,36 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const LENGTHS_BYTES = 16;
+/** What a box has more than the four in it. */
+export const BOX_BYTES_BESIDE = NONCE_BYTES + LENGTHS_BYTES + TAG_BYTES;
 const EVENT_ID_BYTES = 16;
 /** Enough for most events. */
 const BYTES_AT_FIRST = 16 * 1024;
 const NUMBERS = 2 ** 32;
+const NONCES_OF_BLOCK = 2 ** 48;
 
-/** The nonces of one block. */
+/** One block may serve two threads, each of which has its half. */
+export type NonceShare = 'Whole' | 'FirstHalf' | 'SecondHalf';
+
+/** The nonces of one block, or of a half of it. */
 export class Nonces {
   readonly #bytes = new Uint8Array(NONCE_BYTES);
   readonly #view = new DataView(this.#bytes.buffer);
-  #next = 0;
+  readonly #end: number;
+  #next: number;
 
-  constructor(block: number) {
-    if (!Number.isSafeInteger(block) || block < 0 || block >= 2 ** 48)
+  constructor(block: number, share: NonceShare = 'Whole') {
+    if (!Number.isSafeInteger(block) || block < 0 || block >= NONCES_OF_BLOCK)
       throw new RangeError(`there is no block ${block} of nonces`);
+    this.#next = share === 'SecondHalf' ? NONCES_OF_BLOCK / 2 : 0;
+    this.#end = share === 'FirstHalf' ? NONCES_OF_BLOCK / 2 : NONCES_OF_BLOCK;
     this.#view.setUint16(0, Math.floor(block / NUMBERS));
     this.#view.setUint32(2, block % NUMBERS);
   }
 
   /** The same bytes each time, changed. */
   next(): Uint8Array {
-    if (this.#next >= 2 ** 48) throw new RangeError('a block of nonces is used up');
+    if (this.#next >= this.#end) throw new RangeError('a block of nonces is used up');
     this.#view.setUint16(6, Math.floor(this.#next / NUMBERS));
     this.#view.setUint32(8, this.#next % NUMBERS);
     this.#next++;

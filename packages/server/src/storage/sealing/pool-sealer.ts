@@ -6,7 +6,8 @@ import type { KeyObject } from 'node:crypto';
 import type { TenantId } from '@tallystick/contract';
 import { KINDS } from '@tallystick/evidence';
 import type { PooledDraft } from '../pool/append-message.ts';
-import { BoxMaker, type BoxPlace, Nonces } from './boxes.ts';
+import { BoxMaker, type BoxPlace, Nonces, type NonceShare } from './boxes.ts';
+import { type BoxesAhead, boxAhead } from './boxes-ahead.ts';
 
 /** A key for new content. */
 export interface ContentKey {
@@ -45,21 +46,38 @@ export class MissingKeys extends Error {
 
 interface HeldKey extends ContentKey {
   readonly nonces: Nonces;
+  /** Given to the thread that seals ahead. */
+  isHandedOn: boolean;
+}
+
+/** The boxes that were made ahead for a pool, and the row of a draft in it. */
+export interface RowAhead {
+  readonly boxes: BoxesAhead;
+  readonly row: number;
 }
 
 const HELD_MAX = 100_000;
 
+export interface PoolSealerOptions {
+  /** What this thread may take of each block. */
+  readonly nonces?: NonceShare | undefined;
+  /** Gives a key to the thread that seals ahead: once for each block, of which that thread takes the second half. */
+  readonly handOn?: ((key: ContentKey) => void) | undefined;
+}
+
 export class PoolSealer {
   /** By bits of the classifications. */
   readonly #sealed: number;
+  readonly #options: PoolSealerOptions;
   readonly #boxes = new BoxMaker();
   /** The keys that take new content. */
   readonly #current = new Map<TenantId, Map<number, HeldKey>>();
   /** All keys with what is left of their blocks, by id: one that is confirmed again goes on where it was. */
   readonly #held = new Map<string, HeldKey>();
 
-  constructor(sealed: number) {
+  constructor(sealed: number, options: PoolSealerOptions = {}) {
     this.#sealed = sealed;
+    this.#options = options;
   }
 
   /** Undefined for content that is stored in the clear. Notices always are. */
@@ -68,13 +86,20 @@ export class PoolSealer {
     { kind, classification, texts }: PooledDraft,
     month: number,
     seeds: Uint8Array,
+    ahead?: RowAhead,
   ): SealedContent | undefined {
     if (kind !== KINDS.event || ((this.#sealed >> classification) & 1) === 0) return undefined;
     const { tenant } = place;
     const held = this.#current.get(tenant)?.get(month);
     if (held === undefined) return { missing: { tenant, month } };
+    const { keyId } = held;
+    if (ahead !== undefined) {
+      const box = boxAhead(ahead.boxes, ahead.row, keyId);
+      if (box !== undefined) return { keyId, box };
+      this.#handOn(held);
+    }
     const content = { text1: texts[0], text2: texts[1], seeds, closed: undefined };
-    return { keyId: held.keyId, box: this.#boxes.make(content, place, held.key, held.nonces) };
+    return { keyId, box: this.#boxes.make(content, place, held.key, held.nonces) };
   }
 
   /** Whether this process has a block of its nonces. */
@@ -89,7 +114,7 @@ export class PoolSealer {
       const { block } = key;
       if (block === undefined) throw new Error(`the key ${key.keyId} has no block of nonces`);
       if (this.#held.size >= HELD_MAX) this.#forgetAll();
-      held = { ...key, block, nonces: new Nonces(block) };
+      held = { ...key, block, nonces: new Nonces(block, this.#options.nonces), isHandedOn: false };
       this.#held.set(key.keyId, held);
     }
     const own = this.#current.get(key.tenant) ?? new Map<number, HeldKey>();
@@ -114,6 +139,13 @@ export class PoolSealer {
   /** The database may have changed: which keys take new content is read again. */
   forget(): void {
     this.#current.clear();
+  }
+
+  #handOn(held: HeldKey): void {
+    if (held.isHandedOn) return;
+    held.isHandedOn = true;
+    const { tenant, keyId, month, key, block } = held;
+    this.#options.handOn?.({ tenant, keyId, month, key, block });
   }
 
   #forgetAll(): void {

@@ -4,7 +4,7 @@ import type { Classification } from '@tallystick/contract';
 import { bitsOf } from '../rows/classification-column.ts';
 import { StartError } from '../../start-error.ts';
 import { Keyring, type RingData } from './keyring.ts';
-import { PoolSealer } from './pool-sealer.ts';
+import { PoolSealer, type PoolSealerOptions } from './pool-sealer.ts';
 import { SealedRows } from './sealed-rows.ts';
 
 /** Can be sent to threads. */
@@ -35,7 +35,7 @@ export interface Sealing extends Disposable {
   readonly ring: Keyring | undefined;
   readonly rows: SealedRows;
   /** Made for each append. */
-  readonly newSealer: () => PoolSealer | undefined;
+  readonly newSealer: (options?: PoolSealerOptions) => PoolSealer | undefined;
 }
 
 export function sealingWith({ ring: data, sealed }: SealingData): Sealing {
@@ -50,7 +50,8 @@ export function sealingWith({ ring: data, sealed }: SealingData): Sealing {
     },
     ring,
     rows: new SealedRows(ring),
-    newSealer: () => (ring === undefined || sealed === 0 ? undefined : new PoolSealer(sealed)),
+    newSealer: (options) =>
+      ring === undefined || sealed === 0 ? undefined : new PoolSealer(sealed, options),
     [Symbol.dispose]: () => ring?.[Symbol.dispose](),
   };
 }

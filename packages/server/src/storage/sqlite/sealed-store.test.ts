@@ -9,7 +9,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { createSystemRandom } from '../../runtime/random.ts';
 import { openRunningJournal } from '../../testing/running-journal.ts';
 import { sealingBy, testRing } from '../../testing/sealed-store.ts';
-import { append, draftOf, NOW_MS, request, soundContent, STREAMS } from '../conformance/claims.ts';
+import { append, draftOf, NOW_MS, now, request, soundContent, STREAMS } from '../conformance/claims.ts';
 import { Keyring, type RingData } from '../sealing/keyring.ts';
 import { SealedRows } from '../sealing/sealed-rows.ts';
 import type { OpenSealing } from '../sealing/sealing.ts';
@@ -112,6 +112,7 @@ function boxesIn(directory: string): Box[] {
 }
 
 const nonceIn = ({ keyId, box }: Box) => `${keyId} ${Buffer.from(box.subarray(0, 12)).toString('hex')}`;
+const numberIn = ({ box }: Box) => Buffer.from(box).readUIntBE(6, 6);
 
 test('no nonce is used twice under a key, over restarts and of two processes', async () => {
   const directory = newPlace();
@@ -162,6 +163,66 @@ test('no nonce is used twice after the database was put back, or its counter', a
   for (const boxes of places) assert.equal(boxes.length, 2);
   assert.equal(new Set(places.flat().map(({ keyId }) => keyId)).size, 1, 'all under one key');
   assert.equal(new Set(places.flat().map(nonceIn)).size, 1 + places.length);
+});
+
+const LARGE = 200;
+const SECOND_HALF = 2 ** 47;
+const manyEvents = (count: number) => Array.from({ length: count }, (_, i) => eventOf(i, 'Secret'));
+
+test('large pools are sealed ahead of the writer, small ones by it, and no nonce is used twice', async () => {
+  const ring = testRing();
+  const directory = newPlace();
+  for (let round = 0; round < 2; round++) {
+    await using storage = await openAt(directory, sealingBy(ring), true);
+    await storage.tenants.ensure('acme', NOW_MS);
+    // The keys come back with the first large pool.
+    for (const count of [LARGE, 1, LARGE, LARGE, 3])
+      await append(storage, request('acme', manyEvents(count)));
+    const end = (round + 1) * (3 * LARGE + 4);
+    for (const event of await storage.log.forTenant('acme').events(0, end, end))
+      assert.match(soundContent(event).texts[0], new RegExp(CANARY));
+  }
+  const boxes = boxesIn(directory);
+  assert.equal(new Set(boxes.map(nonceIn)).size, 2 * (3 * LARGE + 4));
+  const ahead = boxes.filter((box) => numberIn(box) >= SECOND_HALF);
+  assert.equal(ahead.length, 2 * 2 * LARGE);
+});
+
+test('a box that was made ahead for another month, or under a key that is closed by now, is not stored', async () => {
+  const directory = newPlace();
+  await using storage = await openAt(directory, sealingBy(), true);
+  await storage.tenants.ensure('acme', NOW_MS);
+  const appendAt = (nowMs: number) => append(storage, request('acme', manyEvents(LARGE)), now(nowMs));
+  await appendAt(NOW_MS);
+  const later = NOW_MS + 90 * 86_400_000;
+  await appendAt(later);
+  // The clock was put back; time in a log is not.
+  await appendAt(NOW_MS);
+  await appendAt(later);
+  using db = openRunningJournal(directory);
+  db.exec("UPDATE tenant_keys SET state = 'Closed' WHERE purpose = 'Content'");
+  await appendAt(later);
+  const rows = db
+    .prepare(
+      `SELECT key_id, text1, month, leaf_index FROM contents JOIN entries USING (id)
+         JOIN tenant_keys USING (tenant, key_id) ORDER BY leaf_index`,
+    )
+    .all();
+  const months = Array.from({ length: 5 }, (_, i) => rows.slice(i * LARGE, (i + 1) * LARGE));
+  const seen = months.map((own) => [
+    new Set(own.map(({ key_id: keyId }) => keyId)).size,
+    own[0]!['month'],
+    own.filter((row) => numberIn({ keyId: '', box: row['text1'] as Uint8Array }) >= SECOND_HALF).length,
+  ]);
+  const month = seen[0]![1] as number;
+  assert.deepEqual(seen, [
+    [1, month, 0],
+    [1, month + 3, 0],
+    [1, month + 3, 0],
+    [1, month + 3, LARGE],
+    [1, month + 3, 0],
+  ]);
+  assert.notEqual(rows.at(-1)!['key_id'], rows[3 * LARGE]!['key_id']);
 });
 
 async function sealedPlace(ring: RingData): Promise<string> {

@@ -41,7 +41,7 @@ export function startLogThreads({
 }: LogThreadsOptions): OpenJournal {
   const between = new MessageChannel();
   const writerData: WriterData = { directory, logOrigin, streams, sealing, fromCommitments: between.port1 };
-  const commitmentsData: CommitmentsData = { toWriter: between.port2 };
+  const commitmentsData: CommitmentsData = { toWriter: between.port2, sealed: sealing.sealed };
   const readingData: TreeData = { directory, logOrigin, sealing };
   const writer = startThread<CallMessage>('writer-thread', writerData, onCrash, [between.port1]);
   let commitments: ThreadHandle<CommitmentsMessage> | undefined;

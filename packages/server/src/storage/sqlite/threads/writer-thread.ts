@@ -15,7 +15,7 @@ export interface WriterData {
   readonly logOrigin: string;
   readonly streams: StreamLimits;
   readonly sealing: SealingData;
-  /** Receives pools whose commitments are already made. */
+  /** Receives pools whose commitments are already made; the keys to seal with go back. */
   readonly fromCommitments: MessagePort;
 }
 
@@ -26,7 +26,10 @@ const committer = new PoolCommitter(random);
 const nextId = createUlids(clock, random);
 const sealing = sealingWith(data);
 const { ring, rows: sealed } = sealing;
-const sealer = sealing.newSealer();
+const sealer = sealing.newSealer({
+  nonces: 'FirstHalf',
+  handOn: (key) => fromCommitments.postMessage(key, []),
+});
 const owner = new JournalOwner({
   directory,
   logOrigin,
