@@ -29,7 +29,7 @@ export type PerformUnvalidated<N extends OperationName> = (
  * Rules of the operation beyond its schema; one answer lists all violations. The input need
  * not follow the schema: violations of the schema are reported elsewhere.
  */
-export type OwnRules = (input: Received['input']) => readonly OwnViolation[];
+export type OwnRules = (input: Received['input'], call: Call) => readonly OwnViolation[];
 
 /** The answer to a repeat; every operation that honours an idempotency key may give it. */
 export type AnotherAnswer<N extends OperationName> = Omit<Answer<N>, 'kind'> & {

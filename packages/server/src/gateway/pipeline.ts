@@ -206,7 +206,8 @@ async function perform(
   checkOwnTenant(operation, received.input, call.tenant);
   if (bound.performUnvalidated !== undefined) return await bound.performUnvalidated(call, received);
   bound.checkReach?.(call, received.input);
-  const input = gateway.validate(operation, received, bound.rules);
+  const { rules } = bound;
+  const input = gateway.validate(operation, received, rules && ((sent) => rules(sent, call)));
   const tenantRecord = await provideTenant(operation, call.tenant, call.tenantRecord, gateway.tenancy);
   const known = tenantRecord === call.tenantRecord ? call : { ...call, tenantRecord };
   return bound.perform(known, input);

@@ -13,7 +13,6 @@ import {
   withoutIgnored,
 } from '@tallystick/contract';
 import type { OwnViolation, Received } from '../call.ts';
-import type { OwnRules } from '../operations.ts';
 import { createSchemaCheck, type SchemaCheck } from './schema-check.ts';
 import { detailsBelow, refusal } from './violations.ts';
 
@@ -21,7 +20,11 @@ import { detailsBelow, refusal } from './violations.ts';
  * Gives the input as the operation takes it: without what is ignored, with defaults filled in. Defaults are filled
  * in place, so code that needs the request as it was sent must copy it before.
  */
-export type Validate = (operation: Operation<OperationName>, received: Received, rules?: OwnRules) => unknown;
+export type Validate = (
+  operation: Operation<OperationName>,
+  received: Received,
+  rules?: (input: Received['input']) => readonly OwnViolation[],
+) => unknown;
 
 export function createValidate(): Validate {
   const checks = new WeakMap<object, SchemaCheck>();

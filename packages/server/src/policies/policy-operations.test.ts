@@ -140,8 +140,15 @@ test('rules are added and removed, each in a new version; known ones keep their 
   const rulePath = `${path}/rules/${added.body.ruleId}`;
   assert.equal((await ask('DELETE', rulePath, undefined, of('rules'))).code, '204');
   assert.equal((await ask('DELETE', rulePath, undefined, of('rules'))).code, '404 RULE_NOT_FOUND');
-  const wrong = await ask('POST', `${path}/rules`, rule({}, { retentionPeriod: 'P1Y' }), of('rules'));
+  const sentWrong = { ...rule({ nowhere: 1 }, { retentionPeriod: 'P1Y' }), enabled: 'yes' };
+  const wrong = await ask('POST', `${path}/rules`, sentWrong, of('rules'));
   assert.equal(wrong.code, '422 VALIDATION_FAILED');
+  assert.deepEqual(details(wrong).toSorted(), [
+    'conditions.nowhere',
+    'effect.classification',
+    'effect.retentionPeriod',
+    'enabled',
+  ]);
 });
 
 test('what no schema says is refused as well, with the path of each fault', async () => {

@@ -137,8 +137,11 @@ function ruleOperations(changes: PolicyChanges, parts: PolicyOperationParts) {
         });
         return { kind: 'Created', body: rule!, facts: { etag: `"${version}"` } };
       },
-      rules: ({ rule }: Received['input']): OwnViolation[] =>
-        ruleFaults(rule, undefined, '').map((detail) => ({ member: 'rule', detail })),
+      /** Of a policy that is not active the type is not at hand; `perform` compares the effect with it. */
+      rules: ({ policyId, rule }: Received['input'], { tenantRecord }: Call): OwnViolation[] => {
+        const active = tenantRecord?.policies.find((each) => each.policyId === policyId);
+        return ruleFaults(rule, active?.policyType, '').map((detail) => ({ member: 'rule', detail }));
+      },
       async answerAgain(call: Call, _: Received, { note }: UsedIdempotencyKey) {
         const policy = await policyNoted(call, note, parts);
         // The version has added its last rule.

@@ -164,6 +164,18 @@ test('only the named fields go, and a subject or a field that is none is refused
   assert.deepEqual(await wrong({ subject: {} }), [422, 'subject']);
   assert.deepEqual(await wrong({ subject: { resourceId: 'x' } }), [422, 'subject.resourceType']);
   assert.deepEqual(await wrong({ subject: { userId: 'x' }, fields: ['action'] }), [422, 'fields[0]']);
+  const several = {
+    subject: { resourceId: 'x', userName: '' },
+    fields: ['action', null],
+    more: 1,
+    reason: '',
+  };
+  const { body: refused } = await ask('POST', '/erasures', several);
+  assert.deepEqual(
+    refused.error.details.map((each: { field: string }) => each.field).toSorted(),
+    ['fields[0]', 'fields[1]', 'more', 'reason', 'subject.resourceType', 'subject.userName'],
+    'all in one answer',
+  );
   const request = { subject: { userId: PERSON }, fields: ['payload.iban'], reason: 'asked for' };
   const once = () => ask('POST', '/erasures', request, { 'Idempotency-Key': 'one' });
   const [made, again] = [await once(), await once()];

@@ -15,7 +15,7 @@ import {
 import { parseJson } from '@tallystick/evidence';
 import type { TenantRecord, Tenants } from '../access/tenants.ts';
 import type { Tenancy } from '../access/tenancy.ts';
-import type { Call, Received } from '../call.ts';
+import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import type { GenuineRecords } from '../records/genuine-records.ts';
 import { recordsOf } from '../records/change.ts';
 import { UNCLASSIFIED } from '../repeats.ts';
@@ -44,6 +44,11 @@ export function createErase(parts: EraseParts) {
   return {
     'erasures.create': {
       perform: (call: Call, { erasure }: InputOf<'erasures.create'>) => request(call, erasure, parts),
+      rules: ({ erasure }: Received['input']): OwnViolation[] =>
+        [...faultsOfScope(erasure), ...faultsOfFields(receivedMember(erasure, 'fields'))].map((detail) => ({
+          member: 'erasure',
+          detail,
+        })),
       answerAgain: (_: Call, __: Received, { note }: UsedIdempotencyKey) =>
         ({ kind: 'Repeated', ...answered(parseJson(note) as Answer<'erasures.create'>['body']) }) as const,
     },
@@ -64,12 +69,7 @@ async function request(
   wanted: ErasureRequest,
   parts: EraseParts,
 ): Promise<Answer<'erasures.create'>> {
-  const { subject, fields, reason } = wanted;
-  const faults = [...faultsOfScope(wanted), ...faultsOfFields(fields ?? [])];
-  if (faults.length > 0)
-    throw new AuditError('VALIDATION_FAILED', `${faults[0]!.field} ${faults[0]!.issue}.`, {
-      details: faults,
-    });
+  const { subject, reason } = wanted;
   const known = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
   const erasure = newErasure(call, known, wanted, parts);
   const { requestId } = call.correlation;
@@ -154,25 +154,39 @@ function newErasure(
   };
 }
 
-function faultsOfScope({ subject, tenantId, fields }: ErasureRequest): ErrorDetail[] {
+/** What no schema says of whom it is about; null is as good as absent. */
+function faultsOfScope(erasure: unknown): ErrorDetail[] {
+  const [subject, tenantId, fields] = ['subject', 'tenantId', 'fields'].map(
+    (name) => receivedMember(erasure, name) ?? undefined,
+  );
   if (tenantId === undefined)
     return subject === undefined
       ? [{ field: 'subject', issue: 'must be given, or tenantId for the whole tenant' }]
       : faultsOfSubject(subject);
-  if (subject !== undefined)
-    return [{ field: 'tenantId', issue: 'must not be given together with subject: it is for all content' }];
-  if (fields !== undefined)
-    return [{ field: 'fields', issue: 'must not be given together with tenantId: all content goes' }];
-  return [];
+  return [
+    ...(subject === undefined
+      ? []
+      : [
+          {
+            field: 'tenantId',
+            issue: 'must not be given together with subject: it is for all content',
+          },
+        ]),
+    ...(fields === undefined
+      ? []
+      : [{ field: 'fields', issue: 'must not be given together with tenantId: all content goes' }]),
+  ];
 }
 
-function faultsOfSubject(subject: ErasureSubject): ErrorDetail[] {
-  const { userId, userName, resourceType, resourceId } = subject;
-  if ((resourceType === undefined) !== (resourceId === undefined)) {
-    const field = resourceType === undefined ? 'subject.resourceType' : 'subject.resourceId';
+/** The schema reports one that is no object. */
+function faultsOfSubject(subject: unknown): ErrorDetail[] {
+  if (typeof subject !== 'object' || Array.isArray(subject)) return [];
+  const has = (name: keyof ErasureSubject) => (receivedMember(subject, name) ?? undefined) !== undefined;
+  if (has('resourceType') !== has('resourceId')) {
+    const field = has('resourceType') ? 'subject.resourceId' : 'subject.resourceType';
     return [{ field, issue: 'must be given: a resource is named by type and id together' }];
   }
-  if (userId !== undefined || userName !== undefined || resourceId !== undefined) return [];
+  if (has('userId') || has('userName') || has('resourceId')) return [];
   const issue = 'must have a userId, a userName, or a resourceType and resourceId';
   return [{ field: 'subject', issue }];
 }

@@ -2,7 +2,7 @@
 // is deeper than a unit takes the whole unit, and a whole payload or context takes all of its units. What this caller does not
 // see counts as not there: to name it would otherwise tell that it is.
 
-import type { AuditEvent, ErrorDetail } from '@tallystick/contract';
+import { type AuditEvent, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { type Group, splitGroup, toBase64 } from '@tallystick/evidence';
 import { fieldOf } from '../events/redacted-at-rest.ts';
 import { readSteps } from '../policies/condition-path.ts';
@@ -32,9 +32,11 @@ export function redactableField(written: string): readonly QueryStep[] | string 
   return root === 'actor' && steps.length === 2 && OF_ACTOR.some((each) => each === member) ? steps : WHERE;
 }
 
-/** What is wrong with the fields of a request, whatever the event. */
-export function faultsOfFields(fields: readonly string[]): ErrorDetail[] {
-  return fields.flatMap((value, i) => {
+/** What is wrong with the fields of a request, whatever the event. The schema reports those that are no texts. */
+export function faultsOfFields(fields: unknown): ErrorDetail[] {
+  if (!Array.isArray(fields) || fields.length > LIMITS.redactFieldsMax) return [];
+  return fields.flatMap((value: unknown, i) => {
+    if (typeof value !== 'string') return [];
     const steps = redactableField(value);
     return typeof steps === 'string' ? [{ field: `fields[${i}]`, issue: steps, value }] : [];
   });

@@ -130,6 +130,12 @@ test('what is not there, not seen, or no event cannot be redacted, and each fiel
   assert.deepEqual(await codeOf(eventId, wrong), [422, 'VALIDATION_FAILED', 'fields[0]', 'fields[2]']);
   for (const field of ['action', 'actor.actorType', 'actor', 'resource.resourceId', 'payload..x'])
     assert.deepEqual(await codeOf(eventId, [field]), [422, 'VALIDATION_FAILED', 'fields[0]'], field);
+  const several = await ask('POST', `/audit-events/${eventId}/redact`, { fields: ['action', 5], more: 1 });
+  assert.deepEqual(
+    several.body.error.details.map((each: { field: string }) => each.field).toSorted(),
+    ['fields[0]', 'fields[1]', 'more', 'reason'],
+    'all in one answer',
+  );
   assert.deepEqual(await codeOf('01KE0000000000000000000099', ['payload.iban']), [404, 'EVENT_NOT_FOUND']);
   const { body } = await ask('POST', `/audit-events/${eventId}/redact`, { fields: ['payload'], reason: 'x' });
   assert.deepEqual(body.fields, ['payload.amount', 'payload.iban', 'payload.order']);

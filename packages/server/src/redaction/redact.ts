@@ -17,7 +17,7 @@ import {
 } from '@tallystick/contract';
 import { decodeEntry, KINDS, parseJson } from '@tallystick/evidence';
 import type { TenantRecord, Tenants } from '../access/tenants.ts';
-import type { Call, Received } from '../call.ts';
+import { type Call, type OwnViolation, type Received, receivedMember } from '../call.ts';
 import { storedFacts } from '../events/facts.ts';
 import { type GetParts, notFound, readShown } from '../events/get.ts';
 import { readFacts } from '../events/show.ts';
@@ -98,6 +98,8 @@ export function createRedact(parts: RedactParts) {
       await finish();
       return { kind: 'Done', body: receiptOf(wanted, notice) };
     },
+    rules: ({ redaction }: Received['input']): OwnViolation[] =>
+      faultsOfFields(receivedMember(redaction, 'fields')).map((detail) => ({ member: 'redaction', detail })),
     /** The first notice of the request is in what is kept of it. */
     answerAgain(_: Call, __: Received, used: UsedIdempotencyKey) {
       const kept = parseJson(used.note) as AwaitingConfirmation | { eventId: EventId; fields: string[] };
@@ -122,8 +124,6 @@ export async function redactableIn(
   { eventId, fields }: { readonly eventId: EventId; readonly fields: readonly string[] },
   parts: GetParts,
 ): Promise<Redactable> {
-  const faults = faultsOfFields(fields);
-  if (faults.length > 0) throw invalid(faults);
   const { stored, shown } = await readShown(call, eventId, parts);
   const { content } = stored;
   if (!('event' in shown) || shown.event.kind === 'Notice') throw notFound();
