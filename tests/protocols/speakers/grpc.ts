@@ -5,7 +5,7 @@ import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/
 import type { AnswerKind, ErrorInfo, OperationName } from '@tallystick/contract';
 import { grpcPath, type MethodPlan } from '@tallystick/contract/grpc';
 import { encodeMessage } from '../../../packages/server/src/protocols/protobuf/encode.ts';
-import { messageText } from '../../../packages/server/src/protocols/protobuf/to-json.ts';
+import { messageJson } from '../../../packages/server/src/protocols/protobuf/to-json.ts';
 import { interfaceOf } from '../../../packages/server/src/protocols/protobuf/wire-form.ts';
 import { WireReader } from '../../../packages/server/src/protocols/protobuf/reader.ts';
 import type { TestApp } from '../../../packages/server/src/testing/test-app.ts';
@@ -67,7 +67,7 @@ function answerOf(
 ): Told {
   const kind = headers['tallystick-answer'] as AnswerKind;
   if (operation.output.kind === 'None') return { kind, headers };
-  const { etag: _, ...members } = JSON.parse(messageText(response, answer, LIMITS)) as Record<
+  const { etag: _, ...members } = JSON.parse(String(messageJson(response, answer, LIMITS))) as Record<
     string,
     unknown
   >;
@@ -80,7 +80,7 @@ function errorOf(failed: ServiceError, before: Record<string, string>): Told {
   if (!(bytes instanceof Buffer)) throw failed;
   const own = detailsIn(bytes).find(({ type }) => /tallystick\.v\d\.ErrorInfo$/.test(type));
   const plan = interfaceOf('v1').plans.messages.get('ErrorInfo')!;
-  const error = JSON.parse(messageText(plan, own!.value, LIMITS)) as ErrorInfo;
+  const error = JSON.parse(String(messageJson(plan, own!.value, LIMITS))) as ErrorInfo;
   if (failed.code === status.UNKNOWN) throw failed;
   return { error, headers };
 }

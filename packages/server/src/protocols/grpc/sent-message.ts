@@ -7,7 +7,7 @@ import { LARGE_BYTES } from '../input/json-body.ts';
 import type { SentMessage } from '../input/message-input.ts';
 import { parseBody } from '../input/parse-body.ts';
 import { fromProtoJson } from '../protobuf/json-form.ts';
-import { messageText, splitMessage } from '../protobuf/to-json.ts';
+import { messageJson, splitMessage } from '../protobuf/to-json.ts';
 import type { Codec } from './form.ts';
 import { malformed, tooLarge } from './frames.ts';
 
@@ -30,10 +30,9 @@ export function sentMessage(method: ReadMethod, codec: Codec, bytes: Uint8Array)
   const limits = { textMax: bytesMax };
   const { members, body } = splitMessage(request, bytes, bodyMember, limits);
   // An object, as it was written a moment ago.
-  const sent = { members: parseJson(members) as SentMessage['members'], address };
+  const sent = { members: parseJson(String(members)) as SentMessage['members'], address };
   if (body === undefined) return { ...sent, body: undefined };
-  if (body.bytes.length <= LARGE_BYTES)
-    return { ...sent, body: Buffer.from(messageText(body.plan, body.bytes, limits)) };
+  if (body.bytes.length <= LARGE_BYTES) return { ...sent, body: messageJson(body.plan, body.bytes, limits) };
   return { ...sent, body: body.bytes, form: { version, message: body.plan.name, textMax: bytesMax } };
 }
 

@@ -17,7 +17,7 @@ import { type AdminCaller, callerOf, WITH_PLATFORM_KEY } from '../../testing/adm
 import { EVENT } from '../../testing/bound-operations.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 import { encodeMessage } from '../protobuf/encode.ts';
-import { messageText } from '../protobuf/to-json.ts';
+import { messageJson } from '../protobuf/to-json.ts';
 import { interfaceOf } from '../protobuf/wire-form.ts';
 
 let app: TestApp;
@@ -61,7 +61,7 @@ const openTail = (input: object, key?: string): ClientReadableStream<Buffer> =>
   client.makeServerStreamRequest(TAIL.path, asIs, asIs, encodeMessage(TAIL.request, input), metadataOf(key));
 
 async function* told<T>(stream: AsyncIterable<Buffer>, plan = INGEST.response): AsyncGenerator<T> {
-  for await (const bytes of stream) yield JSON.parse(messageText(plan, bytes, { textMax: 1e7 })) as T;
+  for await (const bytes of stream) yield JSON.parse(String(messageJson(plan, bytes, { textMax: 1e7 }))) as T;
 }
 
 async function failureOf(stream: AsyncIterable<Buffer>): Promise<ServiceError> {

@@ -16,7 +16,10 @@ export interface BodyMessage {
 
 serveThread<BodyMessage>({
   async answer({ bytes, rules, isKeyed, form }) {
-    const parsed = parseBody(form === undefined ? bytes : await transcoded(bytes, form), rules, isKeyed);
+    const parsed =
+      form === undefined
+        ? parseBody(bytes, rules, isKeyed)
+        : (await wireForm()).parseWire(bytes, form, rules, isKeyed);
     giveBack(bytes);
     return { value: parsed, handOver: 'value' in parsed ? [] : ownBuffers(parsed.text, parsed.nodes) };
   },
@@ -24,7 +27,4 @@ serveThread<BodyMessage>({
 });
 
 /** Loaded by the first one: the plans of all messages take a moment. */
-async function transcoded(bytes: Uint8Array, form: WireForm): Promise<Uint8Array> {
-  const { jsonOfWire } = await import('../protobuf/wire-form.ts');
-  return jsonOfWire(bytes, form);
-}
+const wireForm = () => import('../protobuf/wire-form.ts');

@@ -17,6 +17,7 @@ const cutOff = () => malformed('it ends in the middle of a field');
 
 export class WireReader {
   readonly bytes: Buffer;
+  readonly words: DataView;
   pos: number;
   end: number;
   /** The halves of the last varint. */
@@ -25,6 +26,7 @@ export class WireReader {
 
   constructor(bytes: Uint8Array) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.pos = 0;
     this.end = bytes.length;
   }
@@ -32,6 +34,11 @@ export class WireReader {
   /** Sets `low` and `high`; what is over 64 bits is dropped, as the format says. */
   varint(): void {
     const { bytes, end } = this;
+    if (this.pos < end && bytes[this.pos]! < 0x80) {
+      this.low = bytes[this.pos++]!;
+      this.high = 0;
+      return;
+    }
     let low = 0;
     let high = 0;
     for (let shift = 0; shift < 70; shift += 7) {
@@ -84,16 +91,21 @@ export class WireReader {
     return text;
   }
 
+  boolText(): string {
+    this.varint();
+    return this.low === 0 && this.high === 0 ? 'false' : 'true';
+  }
+
   /** As JSON has it: exact, however large it is. */
   int64Text(): string {
+    this.varint();
     const { low, high } = this;
     if (high < 0x20_0000) return String(high * 2 ** 32 + low);
     return String(BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low)));
   }
 
   double(): number {
-    const at = this.#fixed(8);
-    return this.bytes.readDoubleLE(at);
+    return this.words.getFloat64(this.#fixed(8), true);
   }
 
   pass(tag: number, depth = 0): void {

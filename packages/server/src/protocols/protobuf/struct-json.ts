@@ -1,6 +1,7 @@
 // `google.protobuf.Struct`, `Value` and `ListValue` as JSON text. Their numbers are doubles, written as RFC 8785 writes them;
-// NaN and the infinities have no JSON and are refused.
+// NaN and the infinities have no JSON and are refused. Of a key that is there twice the last value counts.
 
+import type { JsonBytes } from './json-bytes.ts';
 import { DEPTH_MAX, malformed, WIRE, type WireReader } from './reader.ts';
 
 const FIELDS = field(1, WIRE.Bytes);
@@ -14,126 +15,189 @@ const BOOL = field(4, WIRE.Varint);
 const STRUCT = field(5, WIRE.Bytes);
 const LIST = field(6, WIRE.Bytes);
 
+const [COMMA, COLON] = [0x2c, 0x3a];
+const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];
+
 function field(number: number, wire: number): number {
   return (number << 3) | wire;
 }
 
+/** Where key and value stand in the message; a value that comes in pieces has several. */
+interface Entry {
+  keyFrom: number;
+  keyTo: number;
+  readonly value: number[];
+}
+
 export class StructReader {
   readonly #wire: WireReader;
-  readonly #count: (length: number) => void;
+  readonly #out: JsonBytes;
 
-  constructor(wire: WireReader, count: (length: number) => void) {
+  constructor(wire: WireReader, out: JsonBytes) {
     this.#wire = wire;
-    this.#count = count;
+    this.#out = out;
   }
 
-  struct(bounds: readonly number[], depth: number): string {
-    const wire = this.#wire;
-    const entries = new Map<string, string>();
-    this.#each(bounds, depth, (tag, end) => {
-      if (tag !== FIELDS) return false;
-      const inside = wire.span();
-      wire.end = inside;
-      let key = '';
-      const value: number[] = [];
-      while (wire.pos < inside) {
-        const inner = wire.tag();
-        if (inner === KEY) key = this.#wire.nextText();
-        else if (inner === VALUE) value.push(...this.#bounds());
-        else wire.pass(inner);
-      }
-      entries.set(key, value.length === 0 ? 'null' : this.value(value, depth + 1));
-      this.#count(key.length + 4);
-      [wire.pos, wire.end] = [inside, end];
-      return true;
-    });
-    const keys = [...entries.keys()];
-    if (keys.length > 1) keys.sort();
-    return `{${keys.map((key) => `${JSON.stringify(key)}:${entries.get(key)!}`).join(',')}}`;
-  }
-
-  value(bounds: readonly number[], depth: number): string {
-    const wire = this.#wire;
-    let text: string | undefined;
-    /** A struct or a list that comes in pieces is put together. */
-    let parts: { readonly tag: number; readonly bounds: number[] } | undefined;
-    this.#each(bounds, depth, (tag) => {
-      if (tag === STRUCT || tag === LIST) {
-        if (parts?.tag !== tag) parts = { tag, bounds: [] };
-        parts.bounds.push(...this.#bounds());
-        text = undefined;
-        return true;
-      }
-      const simple = this.#simple(tag);
-      if (simple === undefined) return false;
-      [text, parts] = [simple, undefined];
-      return true;
-    });
-    if (parts !== undefined) {
-      const { tag, bounds: inside } = parts;
-      return tag === STRUCT ? this.struct(inside, depth + 1) : this.#list(inside, depth + 1);
+  struct(bounds: readonly number[], depth: number): void {
+    const out = this.#out;
+    const entries = this.#entries(bounds, depth);
+    out.open(BRACE);
+    for (let i = 0; i < entries.length; i++) {
+      const { keyFrom, keyTo, value } = entries[i]!;
+      out.text(this.#wire, keyFrom, keyTo);
+      out.byte(COLON);
+      if (value.length === 0) out.ascii('null');
+      else this.value(value, depth + 1);
+      if (i + 1 < entries.length) out.byte(COMMA);
     }
-    if (text === undefined) throw malformed('a value of a Struct is of no kind');
-    this.#count(text.length);
-    wire.pos = bounds.at(-1)!;
-    return text;
+    out.close(BRACE_END);
   }
 
-  #list(bounds: readonly number[], depth: number): string {
+  value(bounds: readonly number[], depth: number): void {
+    checkDepth(depth);
     const wire = this.#wire;
-    const items: string[] = [];
-    this.#each(bounds, depth, (tag, end) => {
-      if (tag !== ITEMS) return false;
-      const inside = this.#bounds();
-      items.push(this.value(inside, depth + 1));
-      this.#count(1);
-      [wire.pos, wire.end] = [inside[1], end];
-      return true;
-    });
-    return `[${items.join(',')}]`;
-  }
-
-  #each(bounds: readonly number[], depth: number, take: (tag: number, end: number) => boolean): void {
-    if (depth > DEPTH_MAX) throw malformed(`values are nested over ${DEPTH_MAX} deep`);
-    const wire = this.#wire;
+    let kind: number | undefined;
+    let inside: number[] = [];
     for (let i = 0; i < bounds.length; i += 2) {
-      const end = bounds[i + 1]!;
-      [wire.pos, wire.end] = [bounds[i]!, end];
-      while (wire.pos < end) {
+      wire.pos = bounds[i]!;
+      wire.end = bounds[i + 1]!;
+      while (wire.pos < wire.end) {
         const tag = wire.tag();
-        if (!take(tag, end)) wire.pass(tag);
+        const from = wire.pos;
+        if (tag === STRUCT || tag === LIST) {
+          // One that comes in pieces is put together.
+          if (kind !== tag) inside = [];
+          this.#span(inside);
+        } else {
+          wire.pass(tag);
+          if (tag !== NULL && tag !== NUMBER && tag !== TEXT && tag !== BOOL) continue;
+          inside = [from, wire.pos];
+        }
+        kind = tag;
       }
     }
+    if (kind === STRUCT) this.struct(inside, depth + 1);
+    else if (kind === LIST) this.#list(inside, depth + 1);
+    else this.#simple(kind, inside);
   }
 
-  #simple(tag: number): string | undefined {
+  /** In the order of RFC 8785, the last of each key. */
+  #entries(bounds: readonly number[], depth: number): Entry[] {
+    checkDepth(depth);
     const wire = this.#wire;
-    switch (tag) {
-      case NULL:
-        wire.varint();
-        return 'null';
-      case NUMBER: {
-        const number = wire.double();
-        if (!Number.isFinite(number)) throw malformed('a number is not finite');
-        return JSON.stringify(number);
+    const { bytes } = wire;
+    const entries: Entry[] = [];
+    let isOrdered = true;
+    let before: Entry | undefined;
+    for (let i = 0; i < bounds.length; i += 2) {
+      wire.pos = bounds[i]!;
+      const end = bounds[i + 1]!;
+      for (wire.end = end; wire.pos < end; wire.end = end) {
+        const tag = wire.tag();
+        if (tag !== FIELDS) {
+          wire.pass(tag);
+          continue;
+        }
+        const entry = this.#entry();
+        entries.push(entry);
+        isOrdered &&= before === undefined || compareKeys(bytes, before, entry) < 0;
+        before = entry;
       }
+    }
+    if (isOrdered) return entries;
+    const compare = (one: Entry, other: Entry) => compareKeys(bytes, one, other);
+    entries.sort(compare);
+    return entries.filter((each, i) => i + 1 === entries.length || compare(each, entries[i + 1]!) !== 0);
+  }
+
+  #entry(): Entry {
+    const wire = this.#wire;
+    wire.end = wire.span();
+    const entry: Entry = { keyFrom: 0, keyTo: 0, value: [] };
+    while (wire.pos < wire.end) {
+      const tag = wire.tag();
+      if (tag === KEY) {
+        entry.keyTo = wire.span();
+        entry.keyFrom = wire.pos;
+        wire.pos = entry.keyTo;
+      } else if (tag === VALUE) this.#span(entry.value);
+      else wire.pass(tag);
+    }
+    return entry;
+  }
+
+  #list(bounds: readonly number[], depth: number): void {
+    checkDepth(depth);
+    const wire = this.#wire;
+    const out = this.#out;
+    out.open(BRACKET);
+    let isFirst = true;
+    for (let i = 0; i < bounds.length; i += 2) {
+      wire.pos = bounds[i]!;
+      const end = bounds[i + 1]!;
+      for (wire.end = end; wire.pos < end; wire.end = end) {
+        const tag = wire.tag();
+        if (tag !== ITEMS) {
+          wire.pass(tag);
+          continue;
+        }
+        const item: number[] = [];
+        this.#span(item);
+        if (!isFirst) out.byte(COMMA);
+        isFirst = false;
+        this.value(item, depth + 1);
+        wire.pos = item[1]!;
+      }
+    }
+    out.close(BRACKET_END);
+  }
+
+  #simple(kind: number | undefined, [from = 0, to = 0]: readonly number[]): void {
+    const wire = this.#wire;
+    const out = this.#out;
+    wire.pos = from;
+    wire.end = to;
+    switch (kind) {
+      case NULL:
+        return out.ascii('null');
+      case NUMBER:
+        return out.number(wire.double());
       case TEXT:
-        return JSON.stringify(this.#wire.nextText());
+        wire.span();
+        return out.text(wire, wire.pos, to);
       case BOOL:
-        wire.varint();
-        return wire.low === 0 && wire.high === 0 ? 'false' : 'true';
+        return out.ascii(wire.boolText());
+      case undefined:
       default:
-        return undefined;
+        throw malformed('a value of a Struct is of no kind');
     }
   }
 
-  #bounds(): [start: number, end: number] {
+  #span(bounds: number[]): void {
     const wire = this.#wire;
     const end = wire.span();
-    const start = wire.pos;
+    bounds.push(wire.pos, end);
     wire.pos = end;
-    return [start, end];
   }
+}
+
+function checkDepth(depth: number): void {
+  if (depth > DEPTH_MAX) throw malformed(`values are nested over ${DEPTH_MAX} deep`);
+}
+
+function compareKeys(bytes: Uint8Array, one: Entry, other: Entry): number {
+  const [from, otherFrom] = [one.keyFrom, other.keyFrom];
+  const [length, otherLength] = [one.keyTo - from, other.keyTo - otherFrom];
+  for (let i = 0; i < length && i < otherLength; i++) {
+    const [byte, otherByte] = [bytes[from + i]!, bytes[otherFrom + i]!];
+    if (byte !== otherByte) return unitOrder(byte) - unitOrder(otherByte);
+  }
+  return length - otherLength;
+}
+
+/** RFC 8785 compares units of UTF-16: what is over U+FFFF, four bytes long in UTF-8, comes before U+E000. */
+function unitOrder(byte: number): number {
+  return byte < 0xf0 ? byte : 0xed + (byte - 0xef) / 16;
 }
 
 const QUOTE = 0x22;

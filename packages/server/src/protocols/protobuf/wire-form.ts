@@ -1,13 +1,15 @@
-// A message by its name, so that it can be made JSON in another thread, which has the plans, too.
+// A message by its name, so that it can be parsed in another thread, which has the plans, too.
 
+import { hash } from 'node:crypto';
 import type { Version } from '@tallystick/contract';
 import { type GrpcInterface, grpcInterface } from '@tallystick/contract/grpc';
-import { messageText } from './to-json.ts';
+import { type BodyRules, type ParsedBody, parseBody } from '../input/parse-body.ts';
+import { messageJson, outlinedJson } from './to-json.ts';
 
 export interface WireForm {
   readonly version: Version;
   readonly message: string;
-  /** Characters of its JSON text. */
+  /** Bytes of its JSON text. */
   readonly textMax: number;
 }
 
@@ -22,8 +24,23 @@ export function interfaceOf(version: Version): GrpcInterface {
   return made;
 }
 
-export function jsonOfWire(bytes: Uint8Array, { version, message, textMax }: WireForm): Uint8Array {
+/**
+ * The same as of its JSON text, which need not be scanned: where no JSON text stands in it, it is written as the scan would
+ * write it again.
+ */
+export function parseWire(
+  bytes: Uint8Array,
+  { version, message, textMax }: WireForm,
+  rules: BodyRules,
+  isKeyed: boolean,
+): ParsedBody {
   const plan = interfaceOf(version).plans.messages.get(message);
   if (plan === undefined) throw new Error(`there is no message ${message}`);
-  return Buffer.from(messageText(plan, bytes, { textMax }));
+  const { texts, depthMax } = rules;
+  if (texts === undefined) return parseBody(messageJson(plan, bytes, { textMax }), rules, isKeyed);
+  const { text, nodes, depth, isOutlined } = outlinedJson(plan, bytes, { textMax }, texts);
+  if (!isOutlined || depth > depthMax) return parseBody(text, rules, isKeyed);
+  const digest = isKeyed ? hash('sha256', text, 'buffer') : undefined;
+  // A copy: what it was written into is larger, and is handed over to another thread as a whole.
+  return { text: Uint8Array.from(text), nodes, digest, violations: [], unlisted: 0 };
 }

@@ -19,15 +19,18 @@ import {
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
-import { asJson, EXAMPLES, type JsonSchema, outputSchema } from '@tallystick/contract';
+import { asJson, EXAMPLES, type JsonSchema, operationNamed, outputSchema } from '@tallystick/contract';
 import { grpcInterface, type MessagePlan } from '@tallystick/contract/grpc';
 import { canonicalJson } from '@tallystick/evidence';
 import * as fc from 'fast-check';
 import { asWritten } from '../../written-json.ts';
-import { splitMessage, messageText } from './to-json.ts';
+import { bodyLimits } from '../input/body-limits.ts';
+import { type ParsedBody, parseBody } from '../input/parse-body.ts';
+import { messageJson, splitMessage } from './to-json.ts';
 import { filesOf } from './descriptors.ts';
 import { encodeMessage } from './encode.ts';
 import { fromProtoJson, toProtoJson } from './json-form.ts';
+import { parseWire } from './wire-form.ts';
 import { WireWriter } from './writer.ts';
 
 const v2 = grpcInterface('v2');
@@ -35,6 +38,8 @@ const files = filesOf(v2).map(({ bytes }) => fromBinary(FileDescriptorProtoSchem
 const set = create(FileDescriptorSetSchema, { file: [file_google_protobuf_struct.proto, ...files] });
 const registry = createFileRegistry(set);
 const LIMITS = { textMax: 1e7 };
+
+const messageText = (...args: Parameters<typeof messageJson>) => String(messageJson(...args));
 
 function descriptor({ name }: MessagePlan): DescMessage {
   const found = registry.getMessage(`tallystick.v2.${name}`);
@@ -89,6 +94,12 @@ function pruned(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(isThere));
 }
 
+const planNamed = (name: string): MessagePlan => v2.plans.messages.get(name)!;
+const DRAFT = planNamed('EventDraft');
+const readDraft = (bytes: Uint8Array) =>
+  JSON.parse(messageText(DRAFT, bytes, LIMITS)) as Record<string, unknown>;
+const numberOf = (plan: MessagePlan, name: string) => plan.fields.find((each) => each.name === name)!.number;
+
 describe('messages', () => {
   for (const { operation, request, response, bodyField } of v2.methods.filter(
     ({ streams }) => streams === undefined,
@@ -128,11 +139,75 @@ describe('messages', () => {
   }
 });
 
-const planNamed = (name: string): MessagePlan => v2.plans.messages.get(name)!;
-const DRAFT = planNamed('EventDraft');
-const readDraft = (bytes: Uint8Array) =>
-  JSON.parse(messageText(DRAFT, bytes, LIMITS)) as Record<string, unknown>;
-const numberOf = (plan: MessagePlan, name: string) => plan.fields.find((each) => each.name === name)!.number;
+describe('a body that is parsed from the wire', () => {
+  const BATCH = v2.methods.find(({ method }) => method === 'IngestBatch')!;
+  const [field] = BATCH.request.fields;
+  assert.ok(field?.type.kind === 'Message');
+  const plan = field.type.of;
+  const rules = bodyLimits(operationNamed('events.ingestBatch'));
+  const parsedTwice = (bytes: Uint8Array) => {
+    const form = { version: 'v2', message: plan.name, textMax: LIMITS.textMax } as const;
+    const plain = ({ digest, ...parsed }: ParsedBody) => ({ ...parsed, digest: [...digest!] });
+    return [
+      plain(parseWire(bytes, form, rules, true)),
+      plain(parseBody(messageJson(plan, bytes, LIMITS), rules, true)),
+    ] as const;
+  };
+  const batchOf = (payload: unknown) => encodeMessage(plan, { events: [{ action: 'A.B', payload }] });
+
+  it('is what the scan of its JSON text finds: text, outline and digest', () => {
+    const body = asJson(operationNamed('events.ingestBatch').input.properties.batch);
+    const crowded = fc.dictionary(TEXT, FREE, { maxKeys: 30 });
+    const number = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.bigInt({ max: 2n ** 70n, min: -(2n ** 70n) }).map(Number),
+    );
+    const drawn = fc.tuple(
+      valuesOf(body),
+      fc.array(fc.oneof(crowded, fc.record({ numbers: fc.array(number) })), { maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(drawn, ([batch, payloads]) => {
+        const whole = encodeMessage(plan, batch);
+        const more = encodeMessage(plan, { events: payloads.map((payload) => ({ payload })) });
+        const [found, expected] = parsedTwice(Buffer.concat([whole, more]));
+        assert.deepEqual(found, expected);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('is scanned where it is nested too deep, or a JSON text stands in it', () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 32; level++) deep = { a: deep };
+    const asText = (json: string) =>
+      new WireWriter()
+        .tag(plan.fields[0]!.number, 2)
+        .bytes(new WireWriter().tag(numberOf(DRAFT, 'payloadJson'), 2).text(json).finish())
+        .finish();
+    const bodies: [bytes: Uint8Array, issue: RegExp | undefined][] = [
+      [batchOf(deep), /nested deeper/],
+      [asText('{"b":1,"a":1.0}'), undefined],
+      [asText('{"a":1,"a":2}'), /duplicate|twice|more than once/],
+    ];
+    for (const [bytes, issue] of bodies) {
+      const [found, expected] = parsedTwice(bytes);
+      assert.deepEqual(found, expected);
+      assert.equal(found.violations.length, issue === undefined ? 0 : 1);
+      if (issue !== undefined) assert.match(found.violations[0]!.issue, issue);
+    }
+  });
+
+  it('has the keys of a payload in order, each once, however they came', () => {
+    const parts = ['b', 'a', 'b', '\u{10000}', '\ue000'].map((key, i) =>
+      encodeMessage(DRAFT, { payload: { [key]: i } }),
+    );
+    assert.equal(
+      messageText(DRAFT, Buffer.concat(parts), LIMITS),
+      '{"payload":{"a":1,"b":2,"\u{10000}":3,"\ue000":4}}',
+    );
+  });
+});
 
 describe('the wire format', () => {
   it('lets the last value count, puts messages in pieces together, and passes unknown fields over', () => {
@@ -287,7 +362,7 @@ describe('the wire format', () => {
     const ingest = planNamed('EventsServiceIngestRequest');
     const whole = encodeMessage(ingest, { event: { action: 'A.B' } });
     const { members, body } = splitMessage(ingest, Buffer.concat([whole, whole]), 'event', LIMITS);
-    assert.deepEqual([members, messageText(DRAFT, body!.bytes, LIMITS)], ['{}', '{"action":"A.B"}']);
+    assert.deepEqual([String(members), messageText(DRAFT, body!.bytes, LIMITS)], ['{}', '{"action":"A.B"}']);
   });
 
   it('writes objects that are there as their text', () => {
