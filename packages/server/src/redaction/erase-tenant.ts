@@ -33,7 +33,7 @@ export interface EraseTenantParts extends FinishParts {
   readonly sequencer: Pick<Sequencer, 'append'>;
   readonly clock: Clock;
   readonly nextId: () => string;
-  readonly telemetry: Pick<Telemetry, 'info' | 'warn' | 'error'>;
+  readonly telemetry: Pick<Telemetry, 'altered' | 'info' | 'warn' | 'error'>;
   /** Those of the tenant that are closed, and have no content left, in the store and in the keyring. */
   readonly destroyKeys: (tenant: TenantId) => Promise<DestroyedKeys>;
 }

@@ -6,8 +6,18 @@ import { checkStore } from '../check-store.ts';
 import { type Clock, systemClock } from '../runtime/clock.ts';
 import { ask as askOf } from '../testing/ask.ts';
 import { policedTenant } from '../testing/policed-tenant.ts';
-import { type AnyBody, type Ask, filesWith, lookAgainNow, startRedacting } from '../testing/redacting.ts';
+import { createSystemRandom } from '../runtime/random.ts';
+import {
+  alterJob,
+  type AnyBody,
+  type Ask,
+  filesWith,
+  jobBodies,
+  lookAgainNow,
+  startRedacting,
+} from '../testing/redacting.ts';
 import { until } from '../testing/until.ts';
+import { hashesOf } from './subject.ts';
 
 const PERSON = 'u-canary-4711';
 const NAME = 'Ottokar Canarius';
@@ -293,4 +303,39 @@ test('where the tenant wants four eyes, another caller confirms, and once is eno
   const path = `/erasures/${erasure.body.operationId}`;
   await until(async () => (await ask('GET', path)).body.status === 'Completed');
   assert.equal((await ask('GET', `/audit-events/${two}`)).body.actor.userId, undefined);
+});
+
+test('a job that somebody has altered erases nobody else, and not the whole tenant', async (t) => {
+  const { app, ask, sent } = await startRedacting(t);
+  const one = await sent({ actor: { actorType: 'User', userId: PERSON } });
+  const other = await sent({ actor: { actorType: 'User', userId: 'u-2' } });
+  const conditions = { 'actor.userId': PERSON };
+  const { body: hold } = await ask('POST', '/legal-holds', { name: 'case', reason: 'x', conditions });
+  const { body: made } = await ask('POST', '/erasures', { subject: { userId: PERSON }, reason: 'x' });
+  const path = `/erasures/${made.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+  // The job that waits is stored behind the record.
+  const bodyOfJob = () => jobBodies(app.dataDirectory, made.erasureId)[0];
+  await until(async () => bodyOfJob() !== undefined);
+  const asked = bodyOfJob()!;
+  await ask('POST', `/legal-holds/${(hold as { holdId?: string }).holdId}/release`, { reason: 'over' });
+  const isReported = () =>
+    app.lines.filter(({ message }) => message === 'an erasure was altered, and is not carried out').length;
+  const subject = hashesOf({ userId: 'u-2' }, createSystemRandom());
+  for (const [i, forged] of [{ ofAll: { keysBeforeMs: 0 } }, { subject }].entries()) {
+    await until(async () => bodyOfJob() !== undefined);
+    alterJob(app.dataDirectory, made.erasureId, JSON.stringify(forged));
+    lookAgainNow(app.dataDirectory);
+    await until(async () => isReported() > i);
+    for (const eventId of [one, other])
+      assert.deepEqual((await ask('GET', `/audit-events/${eventId}`)).body.payload, {
+        iban: 'DE1',
+        amount: 1,
+      });
+  }
+  alterJob(app.dataDirectory, made.erasureId, asked);
+  lookAgainNow(app.dataDirectory);
+  await until(async () => (await ask('GET', path)).body.status === 'Completed');
+  assert.equal((await ask('GET', `/audit-events/${one}`)).body.payload, undefined);
+  assert.deepEqual((await ask('GET', `/audit-events/${other}`)).body.payload, { iban: 'DE1', amount: 1 });
 });

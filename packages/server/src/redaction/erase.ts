@@ -23,7 +23,7 @@ import type { Random } from '../runtime/random.ts';
 import { idempotencyNowMs, onceOf } from '../streams/append/idempotency-key.ts';
 import type { UsedIdempotencyKey } from '../streams/log.ts';
 import type { TenantKeyStore } from '../streams/removal/tenant-keys.ts';
-import { type ErasureRecord, erasureWrite, showErasure } from './erasure.ts';
+import { type ErasureRecord, erasureWrite, hashOfJob, showErasure } from './erasure.ts';
 import type { ErasureBody } from './erasure-work.ts';
 import { faultsOfFields } from './named-units.ts';
 import type { RedactParts } from './redact.ts';
@@ -71,34 +71,36 @@ async function request(
 ): Promise<Answer<'erasures.create'>> {
   const { subject, reason } = wanted;
   const known = call.tenantRecord ?? (await parts.tenancy.provide(call.tenant!));
-  const erasure = newErasure(call, known, wanted, parts);
+  const nowMs = idempotencyNowMs(parts);
+  const body: ErasureBody =
+    subject === undefined
+      ? { ofAll: { keysBeforeMs: nowMs + LIMITS.idempotencyWindowMs } }
+      : { subject: hashesOf(subject, parts.random) };
+  const job = JSON.stringify(body);
+  const erasure = newErasure(call, known, wanted, job, parts);
   const { requestId } = call.correlation;
   const { erasureId, requested } = erasure;
   const told = { tenant: known.tenantId, erasureId, reason, requestId, caller: requested.name };
   parts.telemetry.info('an erasure is asked for', told);
-  const nowMs = idempotencyNowMs(parts);
-  const job: ErasureBody =
-    subject === undefined
-      ? { ofAll: { keysBeforeMs: nowMs + LIMITS.idempotencyWindowMs } }
-      : { subject: hashesOf(subject, parts.random) };
   // So that all that comes behind the notice is under other keys.
   if (subject === undefined) await parts.keys.close(known.tenantId);
   const isUnderNewKey = subject === undefined && !known.fourEyes;
   const tenant = isUnderNewKey ? await parts.tenants.withNewFingerprints(known) : known;
   const asked = { erasure, tenant, job, nowMs };
-  const body =
+  const accepted =
     (await commit(call, asked, parts)) ??
     (await commit(call, { ...asked, erasure: { ...erasure, correlationId: parts.uuid() } }, parts));
-  if (body === undefined) throw new Error('a new UUID is that of another erasure');
+  if (accepted === undefined) throw new Error('a new UUID is that of another erasure');
   parts.wake();
-  return { kind: 'Accepted', ...answered(body) };
+  return { kind: 'Accepted', ...answered(accepted) };
 }
 
 /** What is committed of a request. */
 interface Requested {
   readonly erasure: ErasureRecord;
   readonly tenant: TenantRecord;
-  readonly job: ErasureBody;
+  /** The body of its job. */
+  readonly job: string;
   readonly nowMs: number;
 }
 
@@ -117,7 +119,7 @@ async function commit(call: Call, requested: Requested, parts: Pick<EraseParts, 
       writes: [erasureWrite(erasure, { action: 'Request.Erasure', act: 'ErasureRequested', requestId })],
       correlationId,
       once: onceOf(call, tenant, nowMs, UNCLASSIFIED, JSON.stringify(body)),
-      jobs: [{ jobId: erasureId, kind: 'Erasure', body: JSON.stringify(job) }],
+      jobs: [{ jobId: erasureId, kind: 'Erasure', body: job }],
     }),
   );
   if (!('status' in result)) return body;
@@ -134,6 +136,7 @@ function newErasure(
   { caller, correlation: { correlationId } }: Call,
   { tenantId, fourEyes }: TenantRecord,
   { subject, fields }: ErasureRequest,
+  job: string,
   { clock, nextId, uuid }: Pick<EraseParts, 'clock' | 'nextId' | 'uuid'>,
 ): ErasureRecord {
   const { name, identity } = caller!;
@@ -147,6 +150,7 @@ function newErasure(
     noticeId: nextId(),
     correlationId: isUuid(correlationId) ? correlationId : uuid(),
     isOfAll: subject === undefined,
+    jobHash: hashOfJob(job),
     fields,
     counts: undefined,
     completedAtMs: undefined,

@@ -15,6 +15,7 @@ import {
   type ErasureNotice,
   type ErasureRecord,
   erasureWrite,
+  hashOfJob,
 } from './erasure.ts';
 import { leaveNoTraces } from './finish-redactions.ts';
 import { redactableField } from './named-units.ts';
@@ -72,6 +73,13 @@ export function erasureWork(parts: ErasureWorkParts): KindOfWork {
         return isOver ? { status: 'Done' } : later('it is not confirmed yet', CONFIRMED_EVERY_MS);
       }
       if (record.state === 'Completed' || record.state === 'Failed') return { status: 'Done' };
+      if (!isJobOf(record, job.body)) {
+        const error = new Error(
+          `the job of the erasure ${job.jobId} of ${job.tenant} is not as it was asked for`,
+        );
+        parts.telemetry.altered('Record', 'an erasure was altered, and is not carried out', error);
+        return later(error.message, HELD_EVERY_MS);
+      }
       // Read before the walk: holds that change during it let it go again.
       const { holdsAsOf, isAltered } = (await parts.tenants.find(job.tenant))!;
       if (record.counts !== undefined && heldAsOf.get(job.jobId) === holdsAsOf) return waitForHolds(job);
@@ -84,6 +92,11 @@ export function erasureWork(parts: ErasureWorkParts): KindOfWork {
       return waitForHolds(job);
     },
   };
+}
+
+function isJobOf({ jobHash, isOfAll }: ErasureRecord, body: string): boolean {
+  if (jobHash !== undefined) return jobHash === hashOfJob(body);
+  return isOfAll === 'ofAll' in (parseJson(body) as ErasureBody);
 }
 
 function later(reason: string, againInMs: number): JobOutcome {

@@ -1,7 +1,8 @@
 // An erasure of a person, and a redaction that waits for a second caller, as the service keeps them: records of their tenant.
-// They name ids and paths alone. By which values an erasure finds its events stands in its job, as HMACs under a key of the
-// tenant, and goes with it.
+// They name ids and paths alone. By which values an erasure finds its events stands in its job, as HMACs under a key that
+// goes with it.
 
+import { createHash } from 'node:crypto';
 import type { Erasure, ErasureId, EventId, OperationId, TenantId } from '@tallystick/contract';
 import { KINDS, parseJson } from '@tallystick/evidence';
 import type { Call } from '../call.ts';
@@ -47,6 +48,8 @@ export interface ErasureRecord {
   readonly correlationId: string;
   /** The whole tenant. */
   readonly isOfAll: boolean;
+  /** hashOfJob; undefined for one that was asked for before there was any. */
+  readonly jobHash: string | undefined;
   readonly fields: readonly string[] | undefined;
   readonly counts: ErasureCounts | undefined;
   readonly completedAtMs: number | undefined;
@@ -68,6 +71,14 @@ export interface PendingRedaction {
 
 /** An operation that nobody has confirmed within this time is none any more. */
 export const CONFIRMED_WITHIN_MS = 7 * 86_400_000;
+
+/**
+ * Jobs are no records: whoever can write to their table could have another person erased, or the whole tenant, under signed
+ * notices. So the record says which job it is. With the key in the job, the hash tells nothing of the person.
+ */
+export function hashOfJob(body: string): string {
+  return createHash('sha256').update(body).digest('hex');
+}
 
 /** Of a genuine record. */
 export function erasureIn({ owner, id, version, body }: StoredRecord): ErasureRecord {

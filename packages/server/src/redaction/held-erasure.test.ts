@@ -21,6 +21,7 @@ const RECORD = {
   tenantId: TENANT,
   version: 2,
   state: 'Processing',
+  isOfAll: false,
   correlationId: '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d11',
   counts: { matched: 1, erased: 0, settled: 0, held: 1, firstHeld: 0, end: 10 },
 } as unknown as ErasureRecord;

@@ -72,3 +72,16 @@ export function lookAgainNow(directory: string, erasureId = '%'): void {
   using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
   db.prepare("UPDATE jobs SET wake_ms = 0 WHERE kind = 'Erasure' AND job_id LIKE ?").run(erasureId);
 }
+
+/** What the jobs of an erasure know, of which there is one at most. */
+export function jobBodies(directory: string, erasureId: string): string[] {
+  using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
+  const rows = db.prepare('SELECT body FROM jobs WHERE job_id = ?').all(erasureId);
+  return rows.map(({ body }) => body as string);
+}
+
+/** As one does who can write to the file. */
+export function alterJob(directory: string, erasureId: string, body: string): void {
+  using db = new DatabaseSync(join(directory, WORK_FILE), { timeout: 5000 });
+  db.prepare('UPDATE jobs SET body = ? WHERE job_id = ?').run(body, erasureId);
+}
