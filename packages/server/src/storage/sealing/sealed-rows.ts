@@ -242,7 +242,7 @@ function sealedBoxIn(row: Row): SealedBox {
   return {
     tenant: readOr(() => textIn(row, 'sealed_of'), ''),
     keys: sealedKeysIn(row),
-    isAlone: isNothing(row['text2']) && isNothing(row['seeds']),
+    isAlone: isNothing(row['text2']) && isNothing(row['seeds']) && (row['closed'] ?? undefined) === undefined,
   };
 }
 

@@ -252,6 +252,7 @@ const MOVES = {
   'to another column': `UPDATE contents SET text2 = text1, text1 = x'' WHERE id = ${idOf('acme', 1)}`,
   'beside another text': `UPDATE contents SET text2 = CAST('{}' AS BLOB) WHERE id = ${idOf('acme', 1)}`,
   'beside other seeds': `UPDATE contents SET seeds = x'00' WHERE id = ${idOf('acme', 1)}`,
+  'beside what deleted units leave': `UPDATE contents SET closed = x'00' WHERE id = ${idOf('acme', 1)}`,
   'and named to be under another key': moved(idOf('beta', 1), idOf('acme', 1), 'key_id = source.key_id'),
   'with a byte changed': `UPDATE contents SET text1 = CAST(substr(text1, 1, 40) || x'00' || substr(text1, 42) AS BLOB)
     WHERE id = ${idOf('acme', 1)}`,

@@ -64,7 +64,7 @@ const NOTICES_SINCE = statement(
 // What comes before so many bytes are together; the first one always does.
 const BETWEEN = statement(
   `SELECT * FROM (
-     SELECT entries.leaf_index, leaf, entry, text1, text2, seeds, ${SEALED_COLUMNS.PostgreSQL}, decision, ${REDACTION_NOTICES},
+     SELECT entries.leaf_index, leaf, entry, text1, text2, seeds, closed, ${SEALED_COLUMNS.PostgreSQL}, decision, ${REDACTION_NOTICES},
        ${BYTES} AS bytes, sum(${BYTES}) OVER w AS taken
      FROM (SELECT * FROM entries WHERE tenant_id = $1 AND leaf_index >= $2 AND leaf_index < $3
        ORDER BY leaf_index LIMIT ${PORTION}) AS entries ${WITH_CONTENTS}

@@ -16,7 +16,7 @@ import { REDACTION_NOTICES } from '../log/deletions.ts';
 const COLUMNS = `leaf_index, leaf, entry, contents.key_id,
   CASE WHEN contents.key_id IS NULL THEN CAST(text1 AS TEXT) ELSE text1 END,
   CASE WHEN contents.key_id IS NULL THEN CAST(text2 AS TEXT) END,
-  CASE WHEN contents.key_id IS NOT NULL THEN text2 = x'' AND seeds = x'' END,
+  CASE WHEN contents.key_id IS NOT NULL THEN text2 = x'' AND seeds = x'' AND closed IS NULL END,
   contents.decision, ${REDACTION_NOTICES},
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1)`;
