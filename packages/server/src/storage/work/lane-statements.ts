@@ -13,7 +13,7 @@ export function laneStatements<S>(dialect: ShownDialect<S>) {
   return { ...doing(dialect), ...counting(dialect), ...showing(dialect) };
 }
 
-function doing<S>({ now, lock, among, rowsOf, idIn, prepare }: ShownDialect<S>) {
+function doing<S>({ now, lock, among, rowsOf, idIn, onlyIf, prepare }: ShownDialect<S>) {
   const firstOf = (isRetry: number) =>
     `SELECT min(wake_ms) FROM jobs WHERE ${OF_LANE} AND is_retry = ${isRetry} AND place = 0 AND state = 'Waiting'`;
   const ofGiven = 'tenant_id = $1 AND kind = $2 AND lane = given.lane';
@@ -50,7 +50,7 @@ function doing<S>({ now, lock, among, rowsOf, idIn, prepare }: ShownDialect<S>) 
     ),
     buryParked: prepare(
       `UPDATE jobs SET state = 'Dead', is_letter = 1, reason = $3, expires_ms = ${now} + $4, last_failed_ms = ${now}
-       WHERE tenant_id = $1 AND job_id = $2 AND state = 'Parked'`,
+       WHERE tenant_id = $1 AND job_id = $2 AND ${onlyIf("state = 'Parked'", '1')} = 1`,
     ),
     // Most often there are none. In the order of their names, as all who change lanes.
     works: prepare(
