@@ -11,7 +11,7 @@ import { createSystemRandom } from '../runtime/random.ts';
 import { nextId, STREAMS } from '../storage/conformance/claims.ts';
 import { openSqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Job } from './jobs.ts';
+import type { ClaimRequest, Finished, Job } from './jobs.ts';
 import { createWorkers, type KindOfWork, type WorkerParts } from './workers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tallystick-workers-'));
@@ -77,6 +77,28 @@ test('jobs are done, so many at a time, and what came of them is saved', async (
     ids.map((id) => ['Done', id, 1]),
   );
   assert.equal(most, 5);
+});
+
+test('a worker that is busy claims several jobs at once, and saves several outcomes in one commit', async () => {
+  await using storage = await open();
+  const ids = await enqueue(storage, 120);
+  const { work } = storage;
+  const counts = { claim: 0, finish: 0 };
+  const store = {
+    claim: (request: ClaimRequest) => ((counts.claim += 1), work.claim(request)),
+    finish: (finished: readonly Finished[]) => ((counts.finish += 1), work.finish(finished)),
+    renew: work.renew.bind(work),
+    sweep: work.sweep.bind(work),
+  };
+  let done = 0;
+  const handle = async () => {
+    // Each ends at another moment.
+    await sleep(1 + (done++ % 20));
+    return KEPT;
+  };
+  await using _ = workersOn(storage, { atOnce: 20, perLane: 20, handle }, { store });
+  await until(async () => (await find(storage, ids.at(-1)!))?.state === 'Done');
+  assert.ok(counts.claim <= 30 && counts.finish <= 60, JSON.stringify(counts));
 });
 
 test('a job that fails is tried again, and is a dead letter after its last attempt', async () => {

@@ -75,6 +75,8 @@ const LEASE_MS = 30_000;
 const ENDED = 'ended';
 /** Jobs that another node has enqueued are found within this time. */
 const PACE_MS = 1000;
+/** A claim costs the store about the same for one job as for fifty, so a busy worker waits until several can be claimed at once. */
+const CLAIM_EVERY_MS = 20;
 const BACK_OFF_MS = 100;
 const BACK_OFF_MS_MAX = 30_000;
 /** Before a job that has failed is tried again, twice as long each time. */
@@ -146,8 +148,10 @@ class Worker implements AsyncDisposable {
   #loop: Loop | undefined;
   #keeper: Loop | undefined;
   #renewedNs = 0;
+  #claimedNs = -Infinity;
   #isStopping = false;
-  #isToWake = false;
+  /** When it wakes by itself. */
+  #wakesAtNs = Infinity;
   readonly #stopped = new AbortController();
 
   constructor(kind: KindOfWork, parts: WorkerParts) {
@@ -204,8 +208,14 @@ class Worker implements AsyncDisposable {
     const { kind, atOnce, perLane, parking } = this.#kind;
     const max = atOnce - this.#running.size;
     if (max <= 0 || this.#isStopping) return undefined;
-    const { moreInMs, ...limits } = this.#kind.limits?.() ?? {};
     const sinceNs = this.#parts.clock.monotonicNs();
+    const nextInMs = CLAIM_EVERY_MS - (sinceNs - this.#claimedNs) / 1e6;
+    if (this.#running.size > 0 && nextInMs > 0) {
+      this.#wakeIn(nextInMs);
+      return undefined;
+    }
+    this.#claimedNs = sinceNs;
+    const { moreInMs, ...limits } = this.#kind.limits?.() ?? {};
     const request = { kind, max, perLane, leaseMs: this.#leaseMs, parking, ...limits };
     const claims = await this.#parts.store.claim(request);
     for (const claim of claims) this.#begin(claim, sinceNs);
@@ -214,10 +224,12 @@ class Worker implements AsyncDisposable {
   }
 
   #wakeIn(ms: number): void {
-    if (this.#isToWake) return;
-    this.#isToWake = true;
-    void wait(this.#parts.clock, Math.max(1, Math.ceil(ms)), this.#stopped.signal).finally(() => {
-      this.#isToWake = false;
+    const { clock } = this.#parts;
+    const atNs = clock.monotonicNs() + ms * 1e6;
+    if (this.#wakesAtNs <= atNs) return;
+    this.#wakesAtNs = atNs;
+    void wait(clock, Math.max(1, Math.ceil(ms)), this.#stopped.signal).finally(() => {
+      if (this.#wakesAtNs === atNs) this.#wakesAtNs = Infinity;
       this.#loop?.wake();
     });
   }

@@ -140,7 +140,7 @@ export class JobClaimer<S> {
     // Sent together: each sees what was committed before it began, so the second one what the last holder of a lock has done.
     const [locks, found] = await Promise.all([
       lockLanes === undefined ? undefined : transaction.query(lockLanes, [kind, tenant, asked]),
-      transaction.query(lanesToClaim, [tenant, kind, asked, max]),
+      transaction.query(lanesToClaim, [tenant, kind, asked, Math.min(max, perLane)]),
     ]);
     const mine =
       locks && new Set(locks.flatMap((row) => (row['is_mine'] === true ? textIn(row, 'lane') : [])));

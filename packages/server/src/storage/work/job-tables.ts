@@ -287,32 +287,32 @@ export class JobTables<S> {
   }
 
   async claim(request: ClaimRequest): Promise<Claim[]> {
-    await this.#wake();
-    await this.#lanes.refill(request);
-    return this.#claimer.claim(request);
-  }
-
-  /** An expired lease makes the job available again. */
-  async #wake(): Promise<void> {
     const { due, wake } = this.#statements;
-    await this.#ofPortion(due, wake);
+    // Most often there is nothing, and one look finds that out.
+    const found = await this.#database.inTransaction('All', (transaction) =>
+      Promise.all([transaction.query(due, [PORTION]), this.#lanes.toRefill(transaction, request)]),
+    );
+    // An expired lease makes the job available again.
+    await this.#changeRows(found[0], wake);
+    await this.#lanes.refill(request, found[1]);
+    return this.#claimer.claim(request);
   }
 
   /** One portion; true if there may be more. */
   async sweep(): Promise<boolean> {
     const { over, sweep } = this.#statements;
-    return (await this.#ofPortion(over, sweep)) >= PORTION;
+    const rows = await this.#database.inTransaction('All', (transaction) =>
+      transaction.query(over, [PORTION]),
+    );
+    await this.#changeRows(rows, sweep);
+    return rows.length >= PORTION;
   }
 
-  async #ofPortion(found: S, change: S): Promise<number> {
-    const rows = await this.#database.inTransaction('All', (transaction) =>
-      transaction.query(found, [PORTION]),
-    );
+  async #changeRows(rows: readonly JobRow[], change: S): Promise<void> {
     const refs = rows.map((row) => ({ tenant: textIn(row, 'tenant_id'), jobId: textIn(row, 'job_id') }));
     await this.#changeEach(refs, (transaction, { tenant, jobId }) =>
       transaction.change(change, [tenant, jobId]),
     );
-    return rows.length;
   }
 
   renew(

@@ -181,17 +181,29 @@ export class LaneTables<S> {
     return ifNote === undefined ? [closes, [note, ifOpen ? 1 : 0]] : [closesAgain, [note, ifNote]];
   }
 
+  /** As part of a larger transaction: what `refill` changes. */
+  async toRefill(
+    transaction: JobTransaction<S>,
+    { kind, parking }: ClaimRequest,
+  ): Promise<Refilling | undefined> {
+    if (parking === undefined) return undefined;
+    const { lanesToRefill, overParked } = this.#statements;
+    const [over, lanes] = await Promise.all([
+      transaction.query(overParked, [kind, PORTION]),
+      transaction.query(lanesToRefill, [kind, REFILLED_MAX]),
+    ]);
+    return { parking, over: byTenant(over), lanes: byTenant(lanes) };
+  }
+
   /** Before a claim: what was parked comes back to lanes that are open again, and leaves those that have been closed for too long. */
-  async refill({ kind, parking }: ClaimRequest): Promise<void> {
-    if (parking === undefined) return;
-    const { lanesToRefill, overParked, buryParked } = this.#statements;
-    const over = await this.#readAll(overParked, [kind, PORTION]);
-    await this.#forEachTenant(over, async (transaction, row) => {
-      const { reason, letterMs } = parking;
-      await transaction.change(buryParked, [row.tenant, textIn(row, 'job_id'), reason, letterMs]);
+  async refill({ kind }: ClaimRequest, found: Refilling | undefined): Promise<void> {
+    if (found === undefined) return;
+    const { reason, letterMs } = found.parking;
+    await this.#forEachTenant(found.over, async (transaction, row) => {
+      const values = [row.tenant, textIn(row, 'job_id'), reason, letterMs];
+      await transaction.change(this.#statements.buryParked, values);
     });
-    const lanes = await this.#readAll(lanesToRefill, [kind, REFILLED_MAX]);
-    await this.#forEachTenant(lanes, (transaction, row) =>
+    await this.#forEachTenant(found.lanes, (transaction, row) =>
       this.#unpark(transaction, { tenant: row.tenant, kind, lane: textIn(row, 'lane') }),
     );
   }
@@ -207,8 +219,8 @@ export class LaneTables<S> {
   }
 
   async #forEachTenant(
-    rows: readonly (JobRow & { readonly tenant: TenantId })[],
-    work: (transaction: JobTransaction<S>, row: JobRow & { readonly tenant: TenantId }) => Promise<void>,
+    rows: readonly TenantRow[],
+    work: (transaction: JobTransaction<S>, row: TenantRow) => Promise<void>,
   ): Promise<void> {
     for (const [, some] of Map.groupBy(rows, ({ tenant }) => tenant))
       await this.#database.inTransaction('All', async (transaction) => {
@@ -216,23 +228,26 @@ export class LaneTables<S> {
       });
   }
 
-  async #readAll(
-    statement: S,
-    values: readonly JobValue[],
-  ): Promise<(JobRow & { readonly tenant: TenantId })[]> {
-    const rows = await this.#database.inTransaction('All', (transaction) =>
-      transaction.query(statement, values),
-    );
-    return rows
-      .map((row) => ({ ...row, tenant: textIn(row, 'tenant_id') }))
-      .sort((a, b) => compareNames(a.tenant, b.tenant));
-  }
-
   #read(tenant: TenantId, statement: S, values: readonly JobValue[]): Promise<JobRow[]> {
     return this.#database.inTransaction({ tenant, isRead: true }, (transaction) =>
       transaction.query(statement, values),
     );
   }
+}
+
+type TenantRow = JobRow & { readonly tenant: TenantId };
+
+interface Refilling {
+  readonly parking: Parking;
+  /** Parked jobs that have waited for too long. */
+  readonly over: readonly TenantRow[];
+  readonly lanes: readonly TenantRow[];
+}
+
+function byTenant(rows: readonly JobRow[]): TenantRow[] {
+  return rows
+    .map((row) => ({ ...row, tenant: textIn(row, 'tenant_id') }))
+    .sort((a, b) => compareNames(a.tenant, b.tenant));
 }
 
 function compareNames(a: string, b: string): number {
