@@ -99,6 +99,9 @@ const ONE_STATE = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
 /** This was checked at the start, but can be changed for a database or a user at any time. */
 export const DURABLY = 'SET LOCAL synchronous_commit = on';
 
+/** PostgreSQL otherwise plans some statements anew each time, which may take longer than to carry them out. */
+const PLANNED_ONCE = 'SET LOCAL plan_cache_mode = force_generic_plan';
+
 const WARNING_CLASS = '01';
 const NO_TRANSACTION = '25P01';
 
@@ -122,10 +125,16 @@ export class Database implements AsyncDisposable {
     return this.#isDistributed ?? this.#orUnavailable('Serving', async (_, isDistributed) => isDistributed);
   }
 
-  /** One durable commit of `work`; if this rejects, its state is unknown. */
-  async inTransaction<T>(scope: DatabaseScope, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  /** One durable commit of `work`; if this rejects, its state is unknown. `isPlannedOnce`: the plans of its statements do not depend on values. */
+  async inTransaction<T>(
+    scope: DatabaseScope,
+    work: (transaction: Transaction) => Promise<T>,
+    isPlannedOnce = false,
+  ): Promise<T> {
     return this.#orUnavailable(loginOf(scope), async (client, isDistributed) => {
-      begin(client, isDistributed, scope, '', DURABLY);
+      // Citus plans by the values, which say on which machine the rows are.
+      const settings = isPlannedOnce && !isDistributed ? [DURABLY, PLANNED_ONCE] : [DURABLY];
+      begin(client, isDistributed, scope, '', ...settings);
       const result = await work(transactionOn(client, isDistributed));
       await commit(client);
       return result;

@@ -62,7 +62,7 @@ export function jobsIn(database: Database): JobDatabase<Statement> {
     inTransaction: (scope, work) =>
       isRead(scope)
         ? database.inOneState(scopeOf(scope), async (transaction) => work(transaction))
-        : database.inTransaction(scopeOf(scope), work),
+        : database.inTransaction(scopeOf(scope), work, true),
   };
 }
 
