@@ -273,12 +273,14 @@ export const ADMIN_OPERATIONS = [
     name: 'rateLimits.replenish',
     summary: 'Give back all permits of the rate limiters; giving them back again changes nothing',
     effect: 'Write',
-    idempotency: 'None',
     permission: 'audit.platform.manage',
     tenant: 'Named',
     input: {},
     output: json(Replenishment),
-    answers: { Done: 'All windows start again.' },
+    answers: {
+      Done: 'All windows start again.',
+      Repeated: 'Recognised by its key: the first answer again.',
+    },
     rest: { method: 'POST', path: '/admin/rate-limits/replenish' },
   }),
 ] as const;

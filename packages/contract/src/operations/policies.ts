@@ -268,7 +268,6 @@ export const POLICY_OPERATIONS = [
     name: 'violations.acknowledge',
     summary: 'Acknowledge a violation; acknowledging it again changes nothing',
     effect: 'Write',
-    idempotency: 'None',
     permission: 'audit.policies.write',
     input: { violationId, acknowledgement: optional(Acknowledgement) },
     output: json(PolicyViolation),

@@ -7,10 +7,12 @@ import type { ReadNoticeParts } from '../events/secret-read.ts';
 import { type Cursors, isId, newestFirst, type PageRead, readPage } from '../paging.ts';
 import { isDecidedByRules, sightOf } from '../policies/sight.ts';
 import type { LogReader } from '../streams/log.ts';
+import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import { type AnswerParts, keepAnswer } from '../work/job-keys.ts';
 import { noteSecretsTold, type SeenViolation, showViolation, violationSeen } from './seen-violation.ts';
 import type { StoredViolation, ViolationFilter, ViolationStore } from './violations.ts';
 
-export interface ViolationParts extends ReadNoticeParts {
+export interface ViolationParts extends ReadNoticeParts, IdempotencyTime, AnswerParts {
   readonly violations: ViolationStore;
   readonly log: Pick<LogReader, 'forTenant'>;
   readonly cursors: Cursors;
@@ -32,6 +34,8 @@ export function createViolationOperations(parts: ViolationParts) {
     await noteSecretsTold(call, [seen], parts);
     return showViolation(seen);
   };
+  const shownNow = async (call: Call, violationId: string) =>
+    shown(call, await found(call, await violations.forTenant(call.tenant!).find(violationId)));
   return {
     'violations.list': {
       perform: (call: Call, input: InputOf<'violations.list'>) => list(call, input, parts),
@@ -42,21 +46,25 @@ export function createViolationOperations(parts: ViolationParts) {
       call: Call,
       { violationId }: InputOf<'violations.get'>,
     ): Promise<Answer<'violations.get'>> {
-      const violation = await violations.forTenant(call.tenant!).find(violationId);
-      return { kind: 'Done', body: await shown(call, await found(call, violation)) };
+      return { kind: 'Done', body: await shownNow(call, violationId) };
     },
-    async 'violations.acknowledge'(
-      call: Call,
-      { violationId, acknowledgement }: InputOf<'violations.acknowledge'>,
-    ): Promise<Answer<'violations.acknowledge'>> {
-      const ofTenant = violations.forTenant(call.tenant!);
-      await found(call, await ofTenant.find(violationId));
-      const acknowledged = { by: call.caller!.name, comment: acknowledgement?.comment };
-      return {
-        kind: 'Done',
-        body: await shown(call, await found(call, await ofTenant.acknowledge(violationId, acknowledged))),
-      };
-    },
+    'violations.acknowledge': {
+      async perform(
+        call: Call,
+        { violationId, acknowledgement }: InputOf<'violations.acknowledge'>,
+      ): Promise<Answer<'violations.acknowledge'>> {
+        const ofTenant = violations.forTenant(call.tenant!);
+        await found(call, await ofTenant.find(violationId));
+        const acknowledged = { by: call.caller!.name, comment: acknowledgement?.comment };
+        const seen = await found(call, await ofTenant.acknowledge(violationId, acknowledged));
+        // Its values are not kept with the key: a repeat reads it again.
+        await keepAnswer(call, { violationId }, parts);
+        return { kind: 'Done', body: await shown(call, seen) };
+      },
+      keyKeptWith: 'Job',
+      answerAgain: async (call: Call, { input }: Received) =>
+        ({ kind: 'Repeated', body: await shownNow(call, String(input['violationId'])) }) as const,
+    } as const,
   };
 }
 

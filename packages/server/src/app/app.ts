@@ -29,7 +29,6 @@ import { LargeBodyParser } from '../protocols/input/large-body-parser.ts';
 import { createCors } from '../protocols/http/cors.ts';
 import { createSenders, type Senders } from '../protocols/http/senders.ts';
 import { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
-import { createRateOperations } from '../rates/rate-operations.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { createUlids } from '../runtime/ids.ts';
 import { createSystemRandom } from '../runtime/random.ts';
@@ -92,14 +91,14 @@ export async function createApp(
   const tls = readTlsFiles(config);
   const watches = watchesOn(health, { ...store, scrubber, tls }, surroundings);
 
-  const others = operationsOn(store, surroundings);
   const built = new AsyncDisposableStack();
   built.use(openTelemetry);
   const rates = await ratesOn(surroundings, health, built);
+  const others = operationsOn(store, surroundings, rates);
   lifecycle.draining.addEventListener('abort', () => rates?.stopWaiting());
   const watching = { health, scrubber, watches, usage: built.use(createUsageMetrics(clock)), spans };
   const { operations: status, readings } = statusOn(store, surroundings, watching);
-  const operations = bindOperations({ health, ...others, status, rates: createRateOperations(rates, clock) });
+  const operations = bindOperations({ health, ...others, status });
   const gateway = gatewayOn(store, surroundings, { lifecycle, operations, rates }, overrides);
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const lasting = new LastingAnswers(lifecycle.draining, clock);

@@ -28,6 +28,8 @@ import { createPolicyOperations } from '../policies/policy-operations.ts';
 import { type ConfirmParts, createConfirm, operationOf } from '../redaction/confirm.ts';
 import { createErase } from '../redaction/erase.ts';
 import { createRedact } from '../redaction/redact.ts';
+import { createRateOperations } from '../rates/rate-operations.ts';
+import type { RateLimits } from '../rates/rate-limits.ts';
 import { createRetentionOperations } from '../retention/preview.ts';
 import { createStreams, type StreamsParts } from '../streams/streams.ts';
 import { createDeliveryOperations } from '../webhooks/delivery-operations.ts';
@@ -38,7 +40,7 @@ import { exportOperations } from './exports-on.ts';
 import type { Store } from './store.ts';
 import type { Surroundings } from './surroundings.ts';
 
-export function operationsOn(store: Store, surroundings: Surroundings) {
+export function operationsOn(store: Store, surroundings: Surroundings, rates: RateLimits | undefined) {
   const { clock, config } = surroundings;
   const { storage, workers, checkpointer, signing, steadyNowMs, witnessed, newestWitnessed } = store;
   const reading = {
@@ -84,6 +86,7 @@ export function operationsOn(store: Store, surroundings: Surroundings) {
     violations: violationOperations(store, reading, surroundings),
     retention: createRetentionOperations({ ...reading, removal: store.storage.removal }),
     admin: adminOperations(store, reading, surroundings),
+    rates: rateOperations(rates, store, surroundings),
   };
 }
 
@@ -95,7 +98,7 @@ function violationOperations(
   const { nextId, random, clock, telemetry } = surroundings;
   const ids = { nextId, uuid: () => random.uuid() };
   const violations = values.opened(storage.violations);
-  return createViolationOperations({ ...reading, violations, sequencer, clock, ids, telemetry });
+  return createViolationOperations({ ...reading, violations, sequencer, clock, nextId, ids, telemetry });
 }
 
 type Reading = Omit<StreamsParts, 'clock'>;
@@ -256,4 +259,13 @@ function tenantOperations(
 ) {
   const hasLogged = async (tenantId: TenantId) => (await storage.log.forTenant(tenantId).streamCount()) > 0;
   return createTenantOperations({ access, hasLogged, cursors, clock, telemetry, steadyNowMs });
+}
+
+function rateOperations(
+  rates: RateLimits | undefined,
+  { access, storage, steadyNowMs }: Store,
+  { clock, nextId }: Surroundings,
+) {
+  const { installation } = access;
+  return createRateOperations({ rates, installation, work: storage.work, clock, nextId, steadyNowMs });
 }

@@ -65,7 +65,8 @@ export async function keepAnswer<B extends object>(
   );
 }
 
-interface AnswerParts {
+/** The store of the answers that are kept. */
+export interface AnswerParts {
   readonly work: Pick<WorkStore, 'forTenant'>;
   readonly nextId: () => string;
 }
