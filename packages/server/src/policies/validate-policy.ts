@@ -47,11 +47,12 @@ export function createValidatePolicy({ schemaFaults, measureImpact, policies, cl
     const tooMuch = budgetFaults(countedOf(policy, replaced), all);
     if (tooMuch.length > 0) return bad(tooMuch);
     await pauseForOthers();
-    const { impact, leftOut } = await measureImpact(call, matcherOf(policy), policy.timeRange);
+    const pause = pausesBy(clock);
+    const { impact, leftOut } = await measureImpact(call, await matcherOf(policy, pause), policy.timeRange);
     await pauseForOthers();
     const warnings = [
       ...nameWarnings(replaced),
-      ...(await warningsOf(policy, pausesBy(clock))),
+      ...(await warningsOf(policy, pause)),
       ...impactWarnings(leftOut),
     ];
     return { kind: 'Done', body: { valid: true, errors: [], warnings, impact } };
@@ -92,10 +93,15 @@ function faultsOf(policy: unknown, schemaFaults: SchemaFaults): ErrorDetail[] {
 }
 
 /** Whether any of its rules matches, as its author sees the event. */
-function matcherOf({ policyType, rules = [] }: PolicyTrial): Parameters<MeasureImpact>[1] {
-  const all = rules
-    .filter(({ enabled = true }) => enabled)
-    .map((rule) => compileConditions(conditionsOf(rule)));
+async function matcherOf(
+  { policyType, rules = [] }: PolicyTrial,
+  pause: ReturnType<typeof pausesBy>,
+): Promise<Parameters<MeasureImpact>[1]> {
+  const all: ReturnType<typeof compileConditions>[] = [];
+  for (const rule of rules.filter(({ enabled = true }) => enabled)) {
+    await pause();
+    all.push(compileConditions(conditionsOf(rule)));
+  }
   return (shown, hint) => {
     // While an event is classified, its only known classification is the hint of its sender.
     const facts = policyType === 'Classification' ? { ...shown, classification: hint } : shown;

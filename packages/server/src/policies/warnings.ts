@@ -12,16 +12,17 @@ import {
 } from '@tallystick/contract';
 import { canonicalJson } from '@tallystick/evidence';
 import { expiryAfter } from '../runtime/expiry.ts';
+import type { pausesBy } from '../runtime/pause.ts';
 import { type Condition, conditionsOf } from './condition.ts';
 import { isAtLeast } from '../access/roles.ts';
 import { valueTest } from './value-test.ts';
 
-/** Of a sound policy. Very many rules take long to compare, so `pause` is called between any two. */
+/** Of a sound policy. Very many rules take long to read and to compare, so `pause` is called between any two. */
 export async function warningsOf(
   { policyType, rules = [] }: PolicyConfiguration,
-  pause: () => Promise<void> | undefined,
+  pause: Pause,
 ): Promise<ErrorDetail[]> {
-  const enabled = readRules(rules).filter(({ rule }) => rule.enabled ?? true);
+  const enabled = (await readRules(rules, pause)).filter(({ rule }) => rule.enabled ?? true);
   const warnings: ErrorDetail[] = [];
   for (const each of enabled) {
     await pause();
@@ -62,6 +63,8 @@ function oddBeside(
   return `never decides: ${nameOf(other)} matches all that it matches, and decides no less`;
 }
 
+type Pause = ReturnType<typeof pausesBy>;
+
 interface ReadRule {
   readonly rule: RuleConfiguration;
   readonly at: string;
@@ -84,18 +87,31 @@ const LOOKS_MAX = 200_000;
 
 const WARNINGS_MAX = 100;
 
-function readRules(rules: readonly RuleConfiguration[]): ReadRule[] {
-  const read = rules.map((rule, i) => ({ rule, at: `rules[${i}]`, tests: conditionsOf(rule) }));
-  const texts = read.map(({ tests }) => tests.map((test) => canonicalJson(test)));
+async function readRules(rules: readonly RuleConfiguration[], pause: Pause): Promise<ReadRule[]> {
   const looks: Looks = { left: LOOKS_MAX };
   const counts = new Map<string, number>();
-  for (const text of texts.flat()) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return read.map((each, i) => {
-    const rarestFirst = texts[i]!.toSorted((a, b) => counts.get(a)! - counts.get(b)!);
-    const byText = new Map(texts[i]!.map((text, at) => [text, each.tests[at]!]));
-    const keepsMs = lengthOf(each.rule.effect.retentionPeriod);
-    return { ...each, written: new Set(rarestFirst), byText, keepsMs, looks };
-  });
+  const written: [Condition, string][][] = [];
+  for (const rule of rules) {
+    await pause();
+    const texts = conditionsOf(rule).map((test): [Condition, string] => [test, canonicalJson(test)]);
+    for (const [, text] of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+    written.push(texts);
+  }
+  const read: ReadRule[] = [];
+  for (const [i, rule] of rules.entries()) {
+    await pause();
+    const rarestFirst = written[i]!.toSorted(([, a], [, b]) => counts.get(a)! - counts.get(b)!);
+    read.push({
+      rule,
+      at: `rules[${i}]`,
+      tests: written[i]!.map(([test]) => test),
+      written: new Set(rarestFirst.map(([, text]) => text)),
+      byText: new Map(rarestFirst.map(([test, text]) => [text, test])),
+      keepsMs: lengthOf(rule.effect.retentionPeriod),
+      looks,
+    });
+  }
+  return read;
 }
 
 /** All values of facts that have few. */
