@@ -32,6 +32,7 @@ import { recoveryWork } from '../webhooks/recovery.ts';
 import { Sender } from '../webhooks/sender.ts';
 import { createSubscriptionSecrets, type SubscriptionSecrets } from '../webhooks/subscription-secrets.ts';
 import { startLevelWatch } from '../webhooks/level-watch.ts';
+import { nodeName } from './node-name.ts';
 import { startStatusWatch } from '../webhooks/status-watch.ts';
 import type { JobKind } from '../work/jobs.ts';
 import type { KindOfWork } from '../work/workers.ts';
@@ -129,7 +130,8 @@ export function webhooksOn(parts: WebhooksParts, surroundings: Surroundings): We
     ],
     startLevelWatch: (levels, paceMs) =>
       startLevelWatch({ ...common, records, levels, paceMs, storeNowMs, wake: wakeDeliverer }),
-    startStatusWatch: (report) => startStatusWatch({ ...common, records, report, wake: wakeDeliverer }),
+    startStatusWatch: (report) =>
+      startStatusWatch({ ...common, records, report, node: nodeName(config), wake: wakeDeliverer }),
   };
 }
 

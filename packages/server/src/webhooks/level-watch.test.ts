@@ -194,6 +194,18 @@ test('several nodes make one miss of it, which ends when it holds for all, also 
   await last[Symbol.asyncDispose]();
 });
 
+test('two nodes that miss it, and are both there at its end, tell of the threshold and of the end once', async () => {
+  const { storage, startNode, advance, told } = await openNodes('both');
+  await using _ = storage;
+  const figures = { holds: false, current: 700 };
+  await using nodes = new AsyncDisposableStack();
+  for (let i = 0; i < 2; i++) nodes.use(startNode(figures));
+  await advance(60);
+  Object.assign(figures, { holds: true, current: 100 });
+  await advance(300);
+  assert.deepEqual(await told('acme'), [END, BEGINNING, 'IngestLatencyP95 701']);
+});
+
 test('a tenant that cannot be told holds up no other one, and is told once it can be', async () => {
   const { storage, startNode, advance, told, watched } = await openNodes('unreadable');
   await using _ = storage;

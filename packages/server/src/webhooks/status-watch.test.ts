@@ -25,8 +25,8 @@ function reportOf(status: HealthReport['status'], storage: HealthReport['status'
   return { status, totalDuration: '00:00:00', entries: { storage: { status: storage } } };
 }
 
-/** The watch of a node, whose store is a list. */
-function watching() {
+/** The watch of a node, whose store is a list, and what its lanes note. */
+function watching(lanes = new Map<string, string>()) {
   const clock = createFakeClock();
   const jobs: NewJob[] = [];
   const watched = { report: reportOf('Healthy', 'Healthy'), isUnreadable: true, errors: 0, wakes: 0 };
@@ -54,8 +54,20 @@ function watching() {
           const isNew = ({ uniqueKey }: NewJob) => jobs.every((job) => job.uniqueKey !== uniqueKey);
           jobs.push(...some.filter(isNew).map((job) => ({ ...job, tenant })));
         },
+        lanes: async (_: string, [name]: string[]) => {
+          const note = lanes.get(name!);
+          return [{ isOpen: note === undefined, note }];
+        },
+        async changeLane(
+          { lane }: { lane: string },
+          { status, note = '' }: { status: string; note?: string },
+        ) {
+          if (status === 'Closes') lanes.set(lane, note);
+          else lanes.delete(lane);
+        },
       }),
     },
+    node: 'one',
     clock,
     random: { fraction: () => 0 },
     nextId: () => `job-${++last}`,
@@ -87,6 +99,32 @@ test('a change is told of once to all who ask for it, but not to those that have
   assert.ok(watched.wakes > 0);
   assert.ok(jobs.every(({ place }) => place === undefined || place > 0));
   await loop[Symbol.asyncDispose]();
+});
+
+test('a change across a restart is told once, whether it is for worse or for better', async () => {
+  const lanes = new Map<string, string>();
+  const told = async (report: HealthReport) => {
+    const { clock, jobs, watched, loop } = watching(lanes);
+    Object.assign(watched, { report, isUnreadable: false });
+    await clock.advance(30_000);
+    await loop[Symbol.asyncDispose]();
+    return toldIn(jobs)
+      .filter((each) => each.startsWith('acme one'))
+      .map((each) => each.split(' ').slice(3).join(' '));
+  };
+  assert.deepEqual(await told(reportOf('Healthy', 'Healthy')), []);
+  assert.deepEqual(await told(reportOf('Degraded', 'Degraded')), [
+    'service Healthy Degraded',
+    'storage Healthy Degraded',
+  ]);
+  assert.deepEqual(await told(reportOf('Degraded', 'Degraded')), []);
+  assert.deepEqual(await told(reportOf('Healthy', 'Healthy')), [
+    'service Degraded Healthy',
+    'storage Degraded Healthy',
+  ]);
+  assert.deepEqual(await told(reportOf('Healthy', 'Healthy')), []);
+  lanes.set('one', 'no states');
+  assert.deepEqual(await told(reportOf('Healthy', 'Healthy')), [], 'what cannot be read says nothing');
 });
 
 test('a tenant that cannot be told holds up no other, and is told of all once it can be', async () => {

@@ -5,8 +5,8 @@
 import type { TenantId } from '@tallystick/contract';
 import type { JobKind, NewJob } from './jobs.ts';
 
-/** No jobs are in lanes of `ServiceLevel`: whether one is closed, and its note, is a state that all nodes share. */
-export type LaneKind = JobKind | 'ServiceLevel';
+/** No jobs are in lanes of the other kinds: whether one is closed, and its note, is a state that all nodes share, or that a node finds again. */
+export type LaneKind = JobKind | 'ServiceLevel' | 'NodeStatus';
 
 export interface LaneRef {
   readonly kind: LaneKind;
