@@ -86,9 +86,9 @@ const ROOMS: Record<string, readonly string[]> = {
   index: ['app', 'check-store', 'config', 'keyring-place', 'main', 'operate', ...OPEN],
 };
 
-/** Where callers and keys get their clearance, and where it is handed on to repeats.ts, which decides who may learn of a repeat. */
+/** Where callers and keys get their clearance, where callers are told their own, and where it is handed on to repeats.ts, which decides who may learn of a repeat. */
 const HANDS_ON_CLEARANCE =
-  /^packages\/(contract|cli)\/|server\/src\/(policies|access|config|app|exports|keys|webhooks|storage\/(pool|rows|conformance))\/|storage\/([\w-]+\/)+schema\.ts|server\/src\/(repeats|events\/(ingest|batch)|streams\/log|gateway\/idempotency|work\/job-keys)\.ts/;
+  /^packages\/(contract|cli)\/|server\/src\/(policies|access|config|app|exports|keys|webhooks|storage\/(pool|rows|conformance))\/|storage\/([\w-]+\/)+schema\.ts|server\/src\/(repeats|protocols\/mcp\/read-resource|events\/(ingest|batch)|streams\/log|gateway\/idempotency|work\/job-keys)\.ts/;
 
 /** Calls that have one home each, so that tests can put their own thing in its place. */
 const HOMES: { call: RegExp; home: RegExp; instead: string }[] = [

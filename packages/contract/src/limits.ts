@@ -90,6 +90,14 @@ export const LIMIT_GROUPS = {
       100_000,
       'The answer of a tool that lists, in characters: fewer items than `limit` where they are large.',
     ],
+    mcpArgumentsBytesMax: [
+      131_072,
+      'Arguments of a tool, as JSON, without the one that REST sends as the body.',
+    ],
+    mcpMemberBytesMax: [
+      4096,
+      'Another member of a message, as JSON: a name, an address, the arguments of a prompt.',
+    ],
     promptArgumentLengthMax: [512, 'An argument of a prompt, in characters: the rest is cut off.'],
   },
   'Answers that last': {

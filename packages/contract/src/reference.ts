@@ -3,6 +3,7 @@
 
 import { errorsPage } from './reference/errors-page.ts';
 import { limitsPage } from './reference/limits-page.ts';
+import { mcpPage } from './reference/mcp-page.ts';
 import { operationsPage } from './reference/operations-page.ts';
 import { permissionsPage } from './reference/permissions-page.ts';
 import { schemasPage } from './reference/schemas-page.ts';
@@ -11,6 +12,7 @@ import { schemasPage } from './reference/schemas-page.ts';
 export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'errors.md': errorsPage,
   'limits.md': limitsPage,
+  'mcp.md': mcpPage,
   'operations.md': operationsPage,
   'permissions.md': permissionsPage,
   'schemas.md': schemasPage,

@@ -156,3 +156,8 @@ export interface Received {
   /** Where a member of the input came from, and what its sender calls it; a body has no name of its own. */
   readonly placeOf: (member: string) => InputPlace;
 }
+
+/** An operation cannot go on: the store does not hold an event as it was accepted. The operator has been told. */
+export class AlteredEventError extends Error {
+  override readonly name = 'AlteredEventError';
+}

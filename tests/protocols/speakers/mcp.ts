@@ -3,6 +3,7 @@
 import type { AnswerKind, ErrorInfo, Operation, OperationName } from '@tallystick/contract';
 import { operationNamed } from '@tallystick/contract';
 import { toolName } from '@tallystick/contract/mcp';
+import { assertFits } from '../../../packages/server/src/testing/mcp-caller.ts';
 import type { TestApp } from '../../../packages/server/src/testing/test-app.ts';
 import type { Asking, Spoken, Told } from '../speaker.ts';
 import { callHeaders } from './rest.ts';
@@ -79,6 +80,7 @@ async function askTool(
     if (error.data?.error === undefined) throw new Error(`${name}: ${error.code} ${error.message}`);
     return { error: error.data.error, headers };
   }
+  assertFits(sent.name, result!);
   const { structuredContent, isError, _meta } = result as {
     structuredContent?: { error?: ErrorInfo };
     isError?: boolean;

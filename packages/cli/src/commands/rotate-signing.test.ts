@@ -5,6 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import { callTool } from '../../../server/src/testing/mcp-caller.ts';
 import { run, type Running, serve } from '../testing/command.ts';
 import { placeWithData } from '../testing/place.ts';
 
@@ -131,6 +132,10 @@ describe('tallystick keys rotate-signing', { concurrency: 2 }, () => {
       const { code, stdout, stderr } = await run(['verify', ...what, '--key', key!], { env });
       assert.equal(code, 0, `${what[0]}: ${stdout}${stderr}`);
     }
+    const { eventId } = JSON.parse(readFileSync(proof!, 'utf8')) as { eventId: string };
+    const url = `http://127.0.0.1:${service.port}`;
+    const told = await callTool({ url }, 'events_verify', { eventId }, { key: KEY, tenant: 'acme' });
+    assert.equal(told.structuredContent['verified'], true, 'models are told the same');
     const [first] = await keysOf(service);
     const twice = await run(['verify', proof!, '--key', key!, '--key', first!], { env });
     assert.deepEqual([twice.code, /--key is given twice/.test(twice.stderr)], [2, true], twice.stderr);

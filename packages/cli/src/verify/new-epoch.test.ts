@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
 import { EvidenceError } from '@tallystick/evidence';
+import { callTool } from '../../../server/src/testing/mcp-caller.ts';
 import { emptyPlace, type Place } from '../testing/place.ts';
 import { ADMIN_KEY, type RunningLog, startLog, startProxy, TENANT } from '../testing/running-log.ts';
 import { type LogOptions, verifyLogAt } from './verify-log.ts';
@@ -75,7 +76,7 @@ const notesIn = (state: string, file: string) =>
     .map((path) => readFileSync(path, 'utf8'));
 
 describe('a log that goes on under a new name', { concurrency: 2 }, () => {
-  it('shows the events of both, one by one and in a list', async () => {
+  it('shows the events of both, one by one and in a list, and tells models that they verify', async () => {
     await using watch = await watchedPlace();
     await watch.live(async (log) => {
       await log.send(3);
@@ -93,8 +94,13 @@ describe('a log that goes on under a new name', { concurrency: 2 }, () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       assert.equal(data.length, 5);
-      for (const listed of data)
-        assert.deepEqual(JSON.parse(await log.get(`audit-events/${listed.eventId}`)), listed);
+      for (const listed of data) {
+        const { eventId } = listed;
+        assert.deepEqual(JSON.parse(await log.get(`audit-events/${eventId}`)), listed);
+        const sender = { key: ADMIN_KEY, tenant: TENANT };
+        const { structuredContent } = await callTool(log, 'events_verify', { eventId }, sender);
+        assert.equal(structuredContent['verified'], true, JSON.stringify(structuredContent));
+      }
     });
   });
 

@@ -57,6 +57,11 @@ const MORE: Readonly<Partial<Record<OperationName, string>>> = {
   'exports.get': 'Without the link to the file: a person gets it by `tallystick export get <exportId>`.',
 };
 
+/** Where the summary of an operation names what MCP leaves out. */
+const SUMMARIES: Readonly<Partial<Record<OperationName, string>>> = {
+  'exports.get': 'See how an export stands',
+};
+
 const DESTRUCTIVE = /\.(?:delete|redact|create|revoke|seal|removeRule)$/;
 const isDestructive = ({ name, effect }: Operation): boolean =>
   effect === 'Write' && DESTRUCTIVE.test(name) && (name === 'erasures.create' || !name.endsWith('.create'));
@@ -75,7 +80,8 @@ const KEY: JsonSchema = {
 };
 
 function toolOf(operation: Operation<OperationName>): McpTool {
-  const { name, summary, idempotency, rest } = operation;
+  const { name, idempotency, rest } = operation;
+  const summary = SUMMARIES[name] ?? operation.summary;
   const { properties, ...input } = plainSchema(asJson(operation.input));
   const output = outputSchema(operation);
   const isKeyed = idempotency === 'Key';
@@ -129,7 +135,10 @@ function verifyTool(): McpTool {
       type: 'object',
       properties: {
         verified: { type: 'boolean' },
-        reason: text("The verifier's reason where it is not: `LEAF_MISMATCH`, `CHAIN_BROKEN`, …"),
+        reason: text(
+          "Why not: the verifier's reason (`LEAF_MISMATCH`, `CHAIN_BROKEN`, …), or `ALTERED`, where the service has found " +
+            'that what it stores differs from what was accepted, and gives no proof.',
+        ),
         message: text('The same for people.'),
         eventId: text('The event.'),
         leafIndex: { ...count, description: 'Its place in the tree.' },

@@ -30,15 +30,19 @@ function valueText(name: string, value: number): string {
   return value.toLocaleString('en');
 }
 
+export function limitsTable(title: keyof typeof LIMIT_GROUPS): string {
+  const group: Readonly<Record<string, readonly [number, string]>> = LIMIT_GROUPS[title];
+  const rows = Object.entries(group).map(([name, [value, note]]) => [
+    code(name),
+    valueText(name, value),
+    note,
+  ]);
+  return table(['limit', 'value', 'of what'], rows);
+}
+
 export function limitsPage(): string {
-  const groups = Object.entries(LIMIT_GROUPS).map(([title, group]) => {
-    const rows = Object.entries(group).map(([name, [value, note]]) => [
-      code(name),
-      valueText(name, value),
-      note,
-    ]);
-    return `## ${title}\n\n${table(['limit', 'value', 'of what'], rows)}`;
-  });
+  const titles = Object.keys(LIMIT_GROUPS) as (keyof typeof LIMIT_GROUPS)[];
+  const groups = titles.map((title) => `## ${title}\n\n${limitsTable(title)}`);
   const delays = RETRY_DELAYS_MS.map((ms, index) => [String(index + 1), ms === 0 ? 'none' : spanText(ms)]);
   const levels = Object.entries(SERVICE_LEVELS).map(([name, { p95, p99 }]) => [
     code(name),

@@ -2,7 +2,7 @@
 // reported with their place, and shown to nobody.
 
 import type { EventId } from '@tallystick/contract';
-import type { Call } from '../call.ts';
+import { AlteredEventError, type Call } from '../call.ts';
 import type { Telemetry } from '../telemetry.ts';
 
 export interface AlteredPlace {
@@ -20,8 +20,8 @@ export function reportAltered(
   }: { readonly tenant?: Call['tenant']; readonly correlation: Pick<Call['correlation'], 'requestId'> },
   [{ eventId, index, fault }, ...others]: readonly [AlteredPlace, ...AlteredPlace[]],
   telemetry: Pick<Telemetry, 'altered'>,
-): Error {
-  const error = new Error(`the event ${eventId} of ${tenant} is not what was hashed: ${fault}`);
+): AlteredEventError {
+  const error = new AlteredEventError(`the event ${eventId} of ${tenant} is not what was hashed: ${fault}`);
   const count = 1 + others.length;
   telemetry.altered('Event', 'the store differs from what was accepted', error, {
     tenant,

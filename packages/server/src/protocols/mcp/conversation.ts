@@ -1,7 +1,7 @@
 // What one request to /mcp asks operations with: its caller, who has come in, and the operations as tools have them. Every
 // answer that a model gets is made of calls through here.
 
-import { placeholders } from '@tallystick/contract';
+import { type OperationName, placeholders } from '@tallystick/contract';
 import type { OfferedTool } from '@tallystick/contract/mcp';
 import type { AnyAnswer } from '../../operations.ts';
 import { type Arrival, type Entered, type Gateway, passThrough } from '../../gateway/pipeline.ts';
@@ -12,11 +12,15 @@ import type { BodyParts } from '../input/json-body.ts';
 import { type MessageBinding, receiveMessage } from '../input/message-input.ts';
 import type { Message, Parts } from './message.ts';
 
-/** A tool, with what is worked out once for its operation. */
-export interface BoundTool extends OfferedTool {
-  readonly binding: MessageBinding | undefined;
+/** What is worked out once for an operation. */
+export interface BoundOperation {
+  readonly binding: MessageBinding;
   /** Members of its answer that no transcript may have. */
   readonly leftOut: readonly (readonly string[])[];
+}
+
+export interface BoundTool extends OfferedTool {
+  readonly bound: BoundOperation | undefined;
 }
 
 /** What all requests share. */
@@ -26,8 +30,8 @@ export interface McpParts {
   readonly telemetry: Telemetry;
   /** Those that the settings offer, by name. */
   readonly tools: ReadonlyMap<string, BoundTool>;
-  /** Bindings of all operations that resources and tools ask. */
-  readonly bindingOf: (operation: string) => MessageBinding;
+  /** Whatever resources and tools ask. */
+  readonly boundOf: (operation: OperationName) => BoundOperation;
 }
 
 export interface Conversation {

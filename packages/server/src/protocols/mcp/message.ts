@@ -32,10 +32,6 @@ export const MESSAGE_LIMITS: BodyLimits = {
 
 /** A larger one is parsed in the body thread. */
 const LARGE_BYTES = 128 * 1024;
-/** Of a member that is no argument. */
-const MEMBER_BYTES_MAX = 4096;
-/** Of all arguments together, without the one that REST sends as a body. */
-const ARGUMENTS_BYTES_MAX = 128 * 1024;
 
 const META = {
   version: 'io.modelcontextprotocol/protocolVersion',
@@ -143,9 +139,9 @@ function small(outline: JsonOutline, parent: number, name?: string): unknown {
   const node = name === undefined ? parent : memberIn(outline, parent, name);
   if (node === undefined) return undefined;
   const bytes = outline.value(node);
-  if (bytes.length > MEMBER_BYTES_MAX) {
+  if (bytes.length > LIMITS.mcpMemberBytesMax) {
     const what = name ?? 'a member of the message';
-    throw wrong(`${what} is ${bytes.length} bytes as JSON; the limit is ${MEMBER_BYTES_MAX}.`);
+    throw wrong(`${what} is ${bytes.length} bytes as JSON; the limit is ${LIMITS.mcpMemberBytesMax}.`);
   }
   return valueOf(bytes);
 }
@@ -187,7 +183,7 @@ export class Arguments {
     for (let each = outline.first(node); each < outline.end(node); each = outline.next(each)) {
       if (each === body) continue;
       length += outline.to(each) - outline.keyFrom(each);
-      if (length > ARGUMENTS_BYTES_MAX) throw tooLarge(bodyMember);
+      if (length > LIMITS.mcpArgumentsBytesMax) throw tooLarge(bodyMember);
       texts.push(Buffer.from(outline.bytes.subarray(outline.keyFrom(each) - 1, outline.to(each))).toString());
     }
     return {
@@ -210,7 +206,7 @@ function tooLarge(bodyMember: string | undefined): AuditError {
   const what = bodyMember === undefined ? 'arguments' : `arguments without ${bodyMember}`;
   return new AuditError(
     'REQUEST_TOO_LARGE',
-    `The ${what} are over the limit of ${ARGUMENTS_BYTES_MAX} bytes as JSON.`,
+    `The ${what} are over the limit of ${LIMITS.mcpArgumentsBytesMax} bytes as JSON.`,
   );
 }
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type AdminCaller, adminCaller, callerOf, WITH_PLATFORM_KEY } from '../../testing/admin-caller.ts';
 import { EVENT } from '../../testing/bound-operations.ts';
+import { callTool, postMessage } from '../../testing/mcp-caller.ts';
 import { startTestApp, type TestApp } from '../../testing/test-app.ts';
 import { until } from '../../testing/until.ts';
 
@@ -22,46 +23,14 @@ before(async () => {
 });
 after(() => app[Symbol.asyncDispose]());
 
-interface Rpc {
-  readonly result?: { readonly [name: string]: unknown };
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
-}
-
-const LEGACY = { 'MCP-Protocol-Version': '2025-06-18' };
-
-/** A message of the older revisions, whose answer is a stream of one event. */
-async function post(body: unknown, headers: Record<string, string> = {}, key = admin.key) {
-  const response = await fetch(`${app.url}/mcp`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      ...LEGACY,
-      ...(key !== '' && { 'X-API-Key': key }),
-      'X-Tenant-Id': 'acme',
-      ...headers,
-    },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-  const text = await response.text();
-  const json = /^data: (.*)$/m.exec(text)?.[1] ?? text;
-  return {
-    status: response.status,
-    headers: response.headers,
-    answer: (json === '' ? {} : JSON.parse(json)) as Rpc,
-  };
-}
+const post = (body: unknown, headers: Record<string, string> = {}, key: string | undefined = admin.key) =>
+  postMessage(app, body, { tenant: 'acme', headers, ...(key !== '' && { key }) });
 
 const ask = (method: string, params: object = {}, caller = admin) =>
   post({ jsonrpc: '2.0', id: 1, method, params }, {}, caller.key);
 
-async function call(name: string, args: object = {}, caller = admin) {
-  const { answer } = await ask('tools/call', { name, arguments: args }, caller);
-  const result = answer.result as
-    | { content: { text: string }[]; structuredContent: Record<string, unknown>; isError?: boolean }
-    | undefined;
-  return { ...result, error: answer.error };
-}
+const call = (name: string, args: object = {}, { key } = admin) =>
+  callTool(app, name, args, { key, tenant: 'acme' });
 
 async function sent(more: object = {}): Promise<string> {
   const { text } = await admin.post('/api/v1/audit-events', { ...EVENT, ...more });
@@ -208,13 +177,13 @@ test('to read a Secret event leaves the same notice as over REST, by tool and by
 test('an event is verified by the proof that the service gives of it', async () => {
   const eventId = await sent();
   const { structuredContent } = await call('events_verify', { eventId });
-  const { verified, checkedBy, origin, treeSize } = structuredContent!;
+  const { verified, checkedBy, origin, treeSize } = structuredContent;
   assert.deepEqual(
     [verified, checkedBy, typeof origin, Number(treeSize) > 0],
     [true, 'service', 'string', true],
   );
   const unknown = await call('events_verify', { eventId: '01KE0000000000000000000042' });
-  assert.match(unknown.content![0]!.text, /^EVENT_NOT_FOUND/);
+  assert.match(unknown.content[0]!.text, /^EVENT_NOT_FOUND/);
 });
 
 test('events are counted without one being shown', async () => {
@@ -222,15 +191,16 @@ test('events are counted without one being shown', async () => {
   await sent({ action: 'Count.Me' });
   await until(async () => {
     const counted = await call('events_statistics', { filters: { actions: ['Count.*'] }, by: ['byAction'] });
-    const { totalCount, aggregations, ...others } = counted.structuredContent!;
+    const { totalCount, aggregations, ...others } = counted.structuredContent;
     if (totalCount !== 2) return false;
     assert.deepEqual(aggregations, { byAction: [{ key: 'Count.Me', count: 2 }] });
     assert.deepEqual(Object.keys(others).toSorted(), ['aggregationsRelation', 'totalCountRelation']);
     return true;
   });
   const wrong = await call('events_statistics', { by: ['byMoon'] });
-  assert.match(wrong.content![0]!.text, /^VALIDATION_FAILED/);
-  assert.match((await call('events_statistics', {})).content![0]!.text, /^VALIDATION_FAILED: by must name/);
+  assert.equal(wrong.content[0]!.text.split('\n').length, 1, 'what is wrong is said once');
+  assert.match(wrong.content[0]!.text, /^VALIDATION_FAILED/);
+  assert.match((await call('events_statistics', {})).content[0]!.text, /^VALIDATION_FAILED: by must name/);
 });
 
 test('a page is no larger than a model can read, and the next one goes on where it ends', async () => {
@@ -242,7 +212,7 @@ test('a page is no larger than a model can read, and the next one goes on where 
       filters: { actions: ['Large.Event'] },
       by: ['byAction'],
     });
-    return structuredContent!['totalCount'] === 8;
+    return structuredContent['totalCount'] === 8;
   });
   const seen: string[] = [];
   let cursor: string | undefined;
@@ -253,7 +223,7 @@ test('a page is no larger than a model can read, and the next one goes on where 
       data: { eventId: string }[];
       pagination: { cursor: string | null };
     };
-    assert.ok(content![0]!.text.length <= 100_000 && data.length > 0);
+    assert.ok(content[0]!.text.length <= 100_000 && data.length > 0);
     seen.push(...data.map(({ eventId }) => eventId));
     cursor = pagination.cursor ?? undefined;
   } while (cursor !== undefined);
@@ -296,7 +266,8 @@ test('who the caller is, and the references, can be read as resources', async ()
   }
   const me = await ask('resources/read', { uri: 'tallystick://me' }, viewer);
   const [content] = (me.answer.result as { contents: { text: string }[] }).contents;
-  assert.deepEqual((JSON.parse(content!.text) as { roles: string[] }).roles, ['Viewer']);
+  const { roles, clearance, tenant } = JSON.parse(content!.text) as Record<string, unknown>;
+  assert.deepEqual([roles, clearance, tenant], [['Viewer'], 'Internal', 'acme']);
   for (const uri of ['tallystick://events/../me', 'file:///etc/passwd', `tallystick://${'x'.repeat(2000)}`])
     assert.equal((await ask('resources/read', { uri })).answer.error?.code, -32_602, uri.slice(0, 60));
   assert.ok(adminCaller(app, 'acme').key.length > 0);

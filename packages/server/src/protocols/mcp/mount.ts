@@ -4,6 +4,7 @@
 import {
   asJson,
   AuditError,
+  type Operation,
   operationNamed,
   outputSchema,
   REST_STATUS_OF_ERROR,
@@ -25,7 +26,7 @@ import { standingHeaders } from '../http/standing-headers.ts';
 import { versionHeaders } from '../http/version-headers.ts';
 import { type BodyParts, checkMediaType } from '../input/json-body.ts';
 import { messageBinding } from '../input/message-input.ts';
-import type { BoundTool, Conversation, McpParts } from './conversation.ts';
+import type { BoundOperation, BoundTool, Conversation, McpParts } from './conversation.ts';
 import { MESSAGE_LIMITS, readMessage } from './message.ts';
 import { createOriginCheck, type OriginRules } from './origin.ts';
 import { metadataUrl } from './protected-resource.ts';
@@ -159,28 +160,26 @@ function server({ build, telemetry, publicUrl }: McpOptions): Serve {
   };
 }
 
-function boundTools(set: ToolSet): Pick<McpParts, 'tools' | 'bindingOf'> {
-  const bindings = new Map<string, ReturnType<typeof messageBinding>>();
-  const bound = mcpTools().map((offered): BoundTool => {
+function boundTools(set: ToolSet): Pick<McpParts, 'tools' | 'boundOf'> {
+  const known = new Map<OperationName, BoundOperation>();
+  const bind = (operation: Operation<OperationName>): BoundOperation => {
+    const output = outputSchema(operation);
+    const leftOut = output === undefined ? [] : leftOutPaths(asJson(output));
+    const bound = { binding: messageBinding(operation), leftOut };
+    known.set(operation.name, bound);
+    return bound;
+  };
+  const tools = mcpTools().map((offered): BoundTool => {
     const { operation } = offered;
-    const binding = operation && messageBinding(operation);
-    if (binding !== undefined) bindings.set(binding.operation.name, binding);
-    const output = operation && outputSchema(operation);
-    return { ...offered, binding, leftOut: output === undefined ? [] : leftOutPaths(asJson(output)) };
+    return { ...offered, bound: operation && bind(operation) };
   });
   return {
     tools: new Map(
-      bound.flatMap((each) =>
+      tools.flatMap((each) =>
         set === 'All' || each.set === 'Reading' ? [[each.tool.name, each] as const] : [],
       ),
     ),
-    bindingOf(name) {
-      const known = bindings.get(name);
-      if (known !== undefined) return known;
-      // Asked by a tool of our own, and offered as none.
-      const made = messageBinding(operationNamed(name as OperationName));
-      bindings.set(name, made);
-      return made;
-    },
+    // One that is not known is asked by a tool of our own, and offered as none.
+    boundOf: (name) => known.get(name) ?? bind(operationNamed(name)),
   };
 }

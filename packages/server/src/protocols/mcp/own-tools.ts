@@ -2,8 +2,20 @@
 // are made of calls of operations, as everything is.
 
 import { AuditError } from '@tallystick/contract';
-import { EvidenceError, noteVerifier, parseEventProof, verifyEventProof } from '@tallystick/evidence';
+import {
+  type Checkpoint,
+  epochIn,
+  EvidenceError,
+  formatVerifierKey,
+  noteVerifier,
+  parseCheckpoint,
+  parseEventProof,
+  parseNote,
+  parseVerifierKey,
+  verifyEventProof,
+} from '@tallystick/evidence';
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import { AlteredEventError } from '../../call.ts';
 import { writeJson } from '../../written-json.ts';
 import { askOperation, type Conversation } from './conversation.ts';
 import { dataOf, resultOf } from './results.ts';
@@ -15,19 +27,33 @@ const NOTE =
 export async function verifyEvent(talk: Conversation): Promise<CallToolResult> {
   const { parts, exchange, entered, message } = talk;
   const asked = message.args.parts();
-  const proved = await askOperation(talk, { ...asked, binding: parts.bindingOf('events.prove') });
-  const members = { tenantId: entered.tenant };
-  const { body } = await askOperation(talk, { binding: parts.bindingOf('log.key'), members });
-  const proof = parseEventProof(writeJson(proved.body));
-  const key = await textIn(body);
   const said = { eventId: asked.members['eventId'], checkedBy: 'service', note: NOTE };
-  const verdict = await verdictOn(proof, key);
-  return resultOf({ ...verdict, ...said }, proved, undefined, exchange.correlation);
+  const answered = (verdict: object, answer: Parameters<typeof resultOf>[1]) =>
+    resultOf({ ...verdict, ...said }, answer, undefined, exchange.correlation);
+  let proved;
+  try {
+    proved = await askOperation(talk, { ...asked, binding: parts.boundOf('events.prove').binding });
+  } catch (error) {
+    // There is no proof of such an event, and here that is the answer.
+    if (!(error instanceof AlteredEventError)) throw error;
+    return answered(ALTERED, { kind: 'Done' });
+  }
+  const members = { tenantId: entered.tenant };
+  const { body } = await askOperation(talk, { binding: parts.boundOf('log.key').binding, members });
+  const proof = parseEventProof(writeJson(proved.body));
+  return answered(await verdictOn(proof, linesIn(body)), proved);
 }
 
-async function verdictOn(proof: ReturnType<typeof parseEventProof>, key: string) {
+const ALTERED = {
+  verified: false,
+  reason: 'ALTERED',
+  message: 'What the store holds of this event differs from what was accepted, so there is no proof of it.',
+};
+
+async function verdictOn(proof: ReturnType<typeof parseEventProof>, keys: readonly string[]) {
   try {
-    const verifiers = [await noteVerifier(key.trim())];
+    const named = keys.map((key) => keyFor(parseCheckpoint(parseNote(proof.checkpoint).text), key));
+    const verifiers = await Promise.all(named.map(noteVerifier));
     const { origin, entry, checkpoint } = await verifyEventProof(proof, { verifiers });
     const at = { origin, leafIndex: entry.index, treeSize: checkpoint.size };
     return { verified: true, ...at, checkpoint: proof.checkpoint };
@@ -37,10 +63,17 @@ async function verdictOn(proof: ReturnType<typeof parseEventProof>, key: string)
   }
 }
 
-/** Of an answer that is a text. */
-async function textIn(body: unknown): Promise<string> {
+/** The key is that of the current log; those that ended with a restore were signed by the same, under their own names. */
+function keyFor({ origin }: Checkpoint, key: string): string {
+  const parsed = parseVerifierKey(key);
+  const isOfTenant = epochIn(origin).first === epochIn(parsed.name).first;
+  return isOfTenant ? formatVerifierKey({ ...parsed, name: origin }) : key;
+}
+
+/** Of an answer that is a text. While the signing key is being exchanged, there are two keys. */
+function linesIn(body: unknown): string[] {
   const { bytes } = body as { bytes: Uint8Array };
-  return Promise.resolve(Buffer.from(bytes).toString());
+  return Buffer.from(bytes).toString().trimEnd().split('\n');
 }
 
 export async function countEvents(talk: Conversation): Promise<CallToolResult> {
@@ -56,12 +89,9 @@ export async function countEvents(talk: Conversation): Promise<CallToolResult> {
     pagination: { limit: 1 },
   };
   const { parts, exchange } = talk;
-  const answer = await askOperation(talk, {
-    binding: parts.bindingOf('events.search'),
-    members: {},
-    body: Buffer.from(JSON.stringify(search)),
-    violations,
-  });
+  const { binding } = parts.boundOf('events.search');
+  const body = Buffer.from(JSON.stringify(search));
+  const answer = await askOperation(talk, { binding, members: {}, body, violations });
   const data = dataOf(answer, []) ?? {};
   const shown = ['totalCount', 'totalCountRelation', 'aggregations', 'aggregationsRelation'];
   const counts = Object.fromEntries(Object.entries(data).filter(([name]) => shown.includes(name)));

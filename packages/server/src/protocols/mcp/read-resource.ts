@@ -4,16 +4,14 @@
 import { AuditError, ERRORS, REST_STATUS_OF_ERROR } from '@tallystick/contract';
 import {
   ERRORS_REFERENCE,
-  leftOutPaths,
   ME,
   QUERY_REFERENCE,
   QUERY_TEXT,
   readAddress,
   RESOURCE_OPERATIONS,
 } from '@tallystick/contract/mcp';
-import { asJson, outputSchema } from '@tallystick/contract';
-import { askOperation, type Conversation } from './conversation.ts';
-import { dataOf } from './results.ts';
+import type { Conversation } from './conversation.ts';
+import { askFitting } from './pages.ts';
 
 export interface ResourceText {
   readonly mimeType: string;
@@ -28,13 +26,11 @@ export async function readResource(talk: Conversation, uri: string): Promise<Res
   const listed = Object.hasOwn(RESOURCE_OPERATIONS, uri) ? RESOURCE_OPERATIONS[uri] : undefined;
   const found = listed === undefined ? readAddress(uri) : { operation: listed, input: {} };
   if (found === undefined) return undefined;
-  const binding = talk.parts.bindingOf(found.operation);
   const { fromSequence, ...input } = found.input;
   const asked = fromSequence === undefined ? input : { ...input, fromSequence: Number(fromSequence) };
   try {
-    const answer = await askOperation(talk, { binding, members: asked });
-    const output = outputSchema(binding.operation);
-    return asText(dataOf(answer, output === undefined ? [] : leftOutPaths(asJson(output))));
+    const { data } = await askFitting(talk, talk.parts.boundOf(found.operation), { members: asked });
+    return asText(data);
   } catch (error) {
     if (error instanceof AuditError && REST_STATUS_OF_ERROR[error.code] === 404) return undefined;
     throw error;
@@ -47,7 +43,8 @@ const asText = (data: unknown): ResourceText => ({
 });
 
 function callerFacts({ entered: { caller, tenant } }: Conversation) {
-  return { name: caller.name, roles: caller.roles, ...(tenant !== undefined && { tenant }) };
+  const { name, roles, clearance } = caller;
+  return { name, roles, clearance, ...(tenant !== undefined && { tenant }) };
 }
 
 function errorsText(): string {

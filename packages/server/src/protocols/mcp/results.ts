@@ -1,7 +1,7 @@
 // What tools answer: an answer of an operation as text and as data, or an error in a line that a model can act on. Members
 // that no transcript may have are left out.
 
-import { type AuditError, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
+import { type AuditError, type Operation, type OperationName } from '@tallystick/contract';
 import { parseJson } from '@tallystick/evidence';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Correlation } from '../../call.ts';
@@ -10,7 +10,7 @@ import type { AnyAnswer } from '../../operations.ts';
 import { writeJson } from '../../written-json.ts';
 
 type Paths = readonly (readonly string[])[];
-type Data = Record<string, unknown>;
+export type Data = Record<string, unknown>;
 
 /** The answer as plain data: its stored texts are read. Undefined where the operation answers none. */
 export function dataOf({ body }: AnyAnswer, leftOut: Paths): Data | undefined {
@@ -60,7 +60,10 @@ function tagOf(template: string | undefined, data: Data | undefined): string | u
 
 export function errorResult(error: AuditError, place: ErrorPlace, nowMs: number): CallToolResult {
   const shown = shownError(error, place, nowMs);
-  const places = shown.details.slice(0, DETAILS_SAID).map(({ field, issue }) => `${field} ${issue}`);
+  const places = shown.details
+    .slice(0, DETAILS_SAID)
+    .map(({ field, issue }) => `${field} ${issue}`)
+    .filter((place) => !shown.message.includes(place));
   const retry =
     error.retryAfterSeconds === undefined ? [] : [`Try again in ${error.retryAfterSeconds} seconds.`];
   return {
@@ -73,19 +76,3 @@ export function errorResult(error: AuditError, place: ErrorPlace, nowMs: number)
 
 /** A model reads them; all are in the data. */
 const DETAILS_SAID = 20;
-
-/** How many items of a page fit; undefined where all of it does. A page has one item at least. */
-export function itemsThatFit(items: readonly unknown[], length: number): number | undefined {
-  if (length <= LIMITS.mcpResultLengthMax || items.length <= 1) return undefined;
-  let room = LIMITS.mcpResultLengthMax - AROUND_LENGTH;
-  let count = 0;
-  for (const item of items) {
-    room -= JSON.stringify(item).length + 1;
-    if (room < 0) break;
-    count += 1;
-  }
-  return Math.max(1, count);
-}
-
-/** What stands around the items of a page, with aggregations. */
-const AROUND_LENGTH = 10_000;
