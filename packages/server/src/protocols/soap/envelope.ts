@@ -57,6 +57,7 @@ class EnvelopeReader implements XmlReader {
   #hasHeader = false;
   /** How deep inside a block of the header, or inside the operation. */
   #inside = 0;
+  #hasCall = false;
   #idempotencyKey: string | undefined;
   #operation: SoapOperation | undefined;
   #reader: MessageReader | undefined;
@@ -135,6 +136,8 @@ class EnvelopeReader implements XmlReader {
   #startBlock(name: XmlName, attributes: readonly XmlAttribute[]): void {
     this.#inside = 1;
     if (name.namespace === SOAP_NAMESPACE && name.local === 'Call') {
+      if (this.#hasCall) throw this.#malformed('the header has a second <Call>');
+      this.#hasCall = true;
       this.#idempotencyKey = attributes.find(({ local }) => local === 'idempotencyKey')?.value;
       return;
     }

@@ -34,6 +34,7 @@ test('text becomes what the schema asks for where it can, and stays text where i
     ['', ''],
     ['five', 'five'],
     ['1e3', '1e3'],
+    ['9'.repeat(400), '9'.repeat(400)],
   ];
   for (const [text, value] of limits)
     assert.deepEqual(await told(`<EventsList><limit>${text}</limit></EventsList>`), { limit: value }, text);
@@ -101,7 +102,7 @@ test('what has no meaning is refused, and what is said with it', async () => {
     [inEvent('<action xsi:nil="yes"/>'), /^MALFORMED_XML: .*must be true or false/],
     [
       inEvent('<payload>{"a":1},"classification":"Secret"</payload>'),
-      /^MALFORMED_JSON: .*<payload> must hold one value/,
+      /^MALFORMED_JSON: The message cannot be read at line 1, column \d+: <payload> must hold one value/,
     ],
     [inEvent('<payload>a</payload>'), /^MALFORMED_JSON: /],
     ['<EventsList><actorId><b/></actorId></EventsList>', /^MALFORMED_XML: .*holds <item> alone/],
@@ -121,6 +122,8 @@ test('the header is read for our block, and for what must be understood', async 
   const key =
     '<s:Header><Call idempotencyKey="k-1"><x/></Call><o:p xmlns:o="urn:o"><EventsList/></o:p></s:Header>';
   assert.equal((await read(enveloped(body, key))).idempotencyKey, 'k-1');
+  const twice = key.replace('</Call>', '</Call><Call/>');
+  await assert.rejects(read(enveloped(body, twice)), { code: 'MALFORMED_XML', message: /second <Call>/ });
   const block = (attributes: string, name = 'o:a') =>
     `<s:Header><${name} xmlns:o="urn:o" xmlns:w="http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd" ${attributes}/></s:Header>`;
   const refused = (header: string, version: SoapVersion, message: RegExp) =>

@@ -140,8 +140,11 @@ export class MessageReader implements XmlReader {
     if (form.kind === 'Text') return JSON.stringify(text);
     const bare = text.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, '');
     if (form.kind === 'Json') return this.#jsonIn(name, bare);
-    if (form.kind === 'Integer') return integer(bare) ?? JSON.stringify(text);
-    if (form.kind === 'Number') return number(bare) ?? JSON.stringify(text);
+    if (form.kind === 'Integer' || form.kind === 'Number') {
+      const json = form.kind === 'Integer' ? integer(bare) : number(bare);
+      // What no double holds would be null by the time that it is validated, and so absent.
+      return json !== undefined && Number.isFinite(Number(json)) ? json : JSON.stringify(text);
+    }
     if (bare === 'true' || bare === '1') return 'true';
     return bare === 'false' || bare === '0' ? 'false' : JSON.stringify(text);
   }

@@ -131,7 +131,10 @@ test('what is no sound XML, or declares anything, is refused', () => {
 
 test('a refusal says where', () => {
   assert.throws(() => told('<a>\n  <b></c>\n</a>'), {
-    message: 'The message is no sound XML at line 2, column 6: </c> closes no element that is open.',
+    message: 'The message cannot be read at line 2, column 6: </c> closes no element that is open.',
+  });
+  assert.throws(() => told('<?xml version="1.0" encoding="latin1"?><a/>'), {
+    message: 'The message cannot be read at line 1, column 1: its declaration must be of XML 1.0, in UTF-8.',
   });
 });
 

@@ -31,6 +31,7 @@ const TEXT_LENGTH_MAX = 1_048_576;
 
 const DECLARATION =
   /^<\?xml\s+version\s*=\s*(?:"1\.0"|'1\.0')(?:\s+encoding\s*=\s*(?:"utf-8"|'utf-8'))?(?:\s+standalone\s*=\s*(?:"(?:yes|no)"|'(?:yes|no)'))?\s*\?>/i;
+const DECLARED = /^<\?xml\s/;
 const SPACE = /^[\t\n\r ]*$/;
 /** What is repeated is bounded, so that nothing in a tag takes long to be refused. */
 const ATTRIBUTE =
@@ -88,7 +89,12 @@ export class XmlScanner {
     if (text[at] !== '<') this.#readText();
     else if (text[at + 1] === '/') this.#readEnd();
     else if (text[at + 1] === '!') this.#readDeclared();
-    else if (text[at + 1] === '?') throw this.malformed('a message has no processing instructions');
+    else if (text[at + 1] === '?')
+      throw this.malformed(
+        at === 0 && DECLARED.test(text)
+          ? 'its declaration must be of XML 1.0, in UTF-8'
+          : 'a message has no processing instructions',
+      );
     else this.#readStart();
     return true;
   }
@@ -98,7 +104,7 @@ export class XmlScanner {
     const before = this.#text.slice(0, at);
     const line = before.split('\n').length;
     const column = at - before.lastIndexOf('\n');
-    const message = `The message is no sound XML at line ${line}, column ${column}: ${what}.`;
+    const message = `The message cannot be read at line ${line}, column ${column}: ${what}.`;
     return new AuditError('MALFORMED_XML', message);
   }
 
