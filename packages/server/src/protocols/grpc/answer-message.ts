@@ -6,6 +6,7 @@ import type { AnyAnswer } from '../../operations.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { pausesBy } from '../../runtime/pause.ts';
 import { writeJson } from '../../written-json.ts';
+import { recordTag } from '../http/record-tag.ts';
 import { encodeMessage } from '../protobuf/encode.ts';
 import { toProtoJson } from '../protobuf/json-form.ts';
 import type { Codec } from './form.ts';
@@ -23,7 +24,8 @@ export function answerMessage(
   const { response, bodyField, operation } = method;
   const body = answer.body as Members | undefined;
   const members: Members = bodyField === undefined ? (body ?? {}) : { [bodyField]: body };
-  const tag = entityTag(method, answer);
+  const isTagged = response.fields.some(({ name }) => name === ETAG);
+  const tag = isTagged ? recordTag(operation, answer) : undefined;
   const whole = tag === undefined ? members : { ...members, [ETAG]: tag };
   if (codec === 'Json') return Buffer.from(writeJson(toProtoJson(response, whole)));
   const { data } = whole;
@@ -48,15 +50,4 @@ async function encodePage(
     await pause();
   }
   return Buffer.concat([...pieces, encodeMessage(response, others)]);
-}
-
-const VERSION_TAG = '"{version}"';
-
-/** What the operation says, or the version of the body; never one that only names bytes. */
-function entityTag({ operation, response }: Method, { facts, body }: AnyAnswer): string | undefined {
-  if (!response.fields.some(({ name }) => name === ETAG)) return undefined;
-  if (facts?.etag !== undefined) return facts.etag;
-  const { version } = (body ?? {}) as { version?: number };
-  const isVersion = operation.rest.answerHeaders?.ETag === VERSION_TAG && version !== undefined;
-  return isVersion ? `"${version}"` : undefined;
 }

@@ -31,7 +31,7 @@ import { MESSAGE_LIMITS, readMessage } from './message.ts';
 import { createOriginCheck, type OriginRules } from './origin.ts';
 import { metadataUrl } from './protected-resource.ts';
 import { loadSdk, type Sdk } from './sdk.ts';
-import { serverOf } from './server.ts';
+import { REFUSED, serverOf } from './server.ts';
 import { replyOf, webRequest } from './web-response.ts';
 
 export interface McpOptions extends Omit<OriginRules, 'publicUrl'> {
@@ -90,7 +90,7 @@ export function createMcpMount(options: McpOptions): Mount {
 
 const JSON_TYPE = 'application/json';
 
-/** Nothing is streamed to whom asks for nothing, and there is no session to end. */
+/** GET would open a stream and DELETE end a session; there is neither. */
 const METHOD_NOT_ALLOWED: Reply = {
   status: 405,
   headers: { Allow: 'POST', 'Content-Type': JSON_TYPE },
@@ -102,7 +102,7 @@ const METHOD_NOT_ALLOWED: Reply = {
   coding: undefined,
 };
 
-/** Other errors have none in JSON-RPC. */
+/** Errors that JSON-RPC has a code for. */
 const RPC_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   MALFORMED_JSON: -32_700,
   VALIDATION_FAILED: -32_600,
@@ -110,7 +110,6 @@ const RPC_CODES: Readonly<Partial<Record<ErrorCode, number>>> = {
   UNSUPPORTED_MEDIA_TYPE: -32_600,
   INTERNAL_ERROR: -32_603,
 };
-const REFUSED = -31_001;
 
 type Begun = Omit<Conversation, 'gone'>;
 

@@ -36,7 +36,7 @@ export async function verifyEvent(talk: Conversation): Promise<CallToolResult> {
   } catch (error) {
     // There is no proof of such an event, and here that is the answer.
     if (!(error instanceof AlteredEventError)) throw error;
-    return answered(ALTERED, { kind: 'Done' });
+    return answered(ALTERED, { kind: 'Done', body: undefined });
   }
   const members = { tenantId: entered.tenant };
   const { body } = await askOperation(talk, { binding: parts.boundOf('log.key').binding, members });

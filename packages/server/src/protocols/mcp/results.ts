@@ -7,6 +7,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Correlation } from '../../call.ts';
 import { type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import type { AnyAnswer } from '../../operations.ts';
+import { recordTag } from '../http/record-tag.ts';
 import { writeJson } from '../../written-json.ts';
 
 type Paths = readonly (readonly string[])[];
@@ -34,12 +35,12 @@ function leaveOut(value: unknown, [step, ...rest]: readonly string[]): void {
 
 export function resultOf(
   data: Data | undefined,
-  answer: Pick<AnyAnswer, 'kind' | 'facts'>,
+  answer: Pick<AnyAnswer, 'kind' | 'facts' | 'body'>,
   operation: Pick<Operation<OperationName>, 'rest'> | undefined,
   correlation: Correlation,
 ): CallToolResult {
   const { kind, facts } = answer;
-  const etag = facts?.etag ?? tagOf(operation?.rest.answerHeaders?.ETag, data);
+  const etag = operation && recordTag(operation, answer);
   return {
     content: [{ type: 'text', text: data === undefined ? 'Done.' : JSON.stringify(data) }],
     ...(data !== undefined && { structuredContent: data }),
@@ -50,12 +51,6 @@ export function resultOf(
       ...(facts?.projectionLagMs !== undefined && { 'tallystick/projectionLagMs': facts.projectionLagMs }),
     },
   };
-}
-
-/** Of a record, its version. */
-function tagOf(template: string | undefined, data: Data | undefined): string | undefined {
-  const version = data?.['version'];
-  return template === '"{version}"' && typeof version === 'number' ? `"${version}"` : undefined;
 }
 
 export function errorResult(error: AuditError, place: ErrorPlace, nowMs: number): CallToolResult {

@@ -18,8 +18,8 @@ const INSTRUCTIONS =
 /** How long clients may keep what changes with the settings and the caller's rights alone. */
 const CACHED = { ttlMs: 60_000, cacheScope: 'private' } as const;
 
-/** For errors that the protocol has no code for: outside of the range that it keeps for itself. */
-const REFUSED = -31_001;
+/** For errors that the protocol has no code for: outside the range that it keeps for itself. */
+export const REFUSED = -31_001;
 
 export function serverOf(sdk: Sdk, talk: Conversation, build: string): Server {
   const server = new sdk.Server(

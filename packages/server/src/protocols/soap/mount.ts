@@ -1,7 +1,7 @@
 // SOAP 1.1 and 1.2 at one address, with its description beside it. The operation is known by the action before the body is
 // read; where the request names no action, its sender is judged first, and the body then says which operation it is.
 
-import { AuditError, LIMITS, type Operation, type OperationName } from '@tallystick/contract';
+import { AuditError, LIMITS } from '@tallystick/contract';
 import {
   SOAP_PATH,
   SOAP_VERSION,
@@ -12,10 +12,10 @@ import {
 } from '@tallystick/contract/soap';
 import type { Received } from '../../call.ts';
 import { type Arrival, enter, type Gateway, passThrough } from '../../gateway/pipeline.ts';
-import type { AnyAnswer } from '../../operations.ts';
 import { readBytes } from '../http/body-bytes.ts';
 import type { Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
+import { recordTag } from '../http/record-tag.ts';
 import { callFacts } from '../http/request-headers.ts';
 import { standingHeaders } from '../http/standing-headers.ts';
 import { type Files, once, packed, serving } from '../http/static-file.ts';
@@ -130,7 +130,7 @@ async function answered(exchange: Exchange, operations: Operations, options: Soa
   const shown = {
     kind: answer.kind,
     body: answer.body,
-    etag: etagOf(operation.operation, answer),
+    etag: recordTag(operation.operation, answer),
     correlationId,
   };
   return {
@@ -139,12 +139,6 @@ async function answered(exchange: Exchange, operations: Operations, options: Soa
     body: answerXml(version, operation, shown),
     coding: undefined,
   };
-}
-
-/** What `ifMatch` takes: the operation's own tag, or the version that the body names. */
-function etagOf({ rest }: Operation<OperationName>, { facts, body }: AnyAnswer): string | undefined {
-  if (facts?.etag !== undefined || rest.answerHeaders?.ETag !== '"{version}"') return facts?.etag;
-  return `"${(body as { version: number }).version}"`;
 }
 
 /** The message of a request, which is read once. */
