@@ -1,15 +1,18 @@
 // What the examination says of a database, and of how long an fsync takes.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Pool } from 'pg';
 import { loadConfig } from '../config/config.ts';
+import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
+import { ask } from '../testing/ask.ts';
 import { createAuthority } from '../testing/certificates.ts';
 import { createMigrated } from '../testing/migrated-database.ts';
 import { type PostgresServer, startPostgres } from '../testing/postgres-server.ts';
+import { startTestApp } from '../testing/test-app.ts';
 import { examineClock } from './doctor/clock.ts';
 import { examineFiles } from './doctor/files.ts';
 import { judgeSync } from './doctor/sync.ts';
@@ -106,6 +109,33 @@ test('files are looked at one by one, and the last write of an embedded store is
     (await examineClock(config)).problems[0]!.what,
     /^the log was written 86\d{3} s in the future/,
   );
+});
+
+test('a keyring that is lost, or is of another store, is found before the start refuses it', async () => {
+  const dataDirectory = join(folder, 'sealed');
+  const settings = { ...WITH_PLATFORM_KEY, Storage__DataDirectory: dataDirectory };
+  const app = await startTestApp(settings);
+  // Its secret is sealed.
+  const body = { name: 'SIEM', url: 'https://consumer.example.com/hook', eventTypes: ['*'] };
+  const made = await ask(app, 'POST', '/api/v1/webhooks/subscriptions', {
+    key: PLATFORM_KEY,
+    tenant: 'acme',
+    body,
+  });
+  assert.equal(made.status, 201, made.text);
+  await app[Symbol.asyncDispose]();
+  const { config } = loadConfig({ variables: settings, workingDirectory: folder });
+  const told = async () => (await examineFiles(config)).problems.map(({ what }) => what);
+  assert.deepEqual(await told(), []);
+  const keyring = join(dataDirectory, 'keyring.json');
+  const other = readFileSync(keyring, 'utf8').replace(/"id": "\w+"/, '"id": "0123456789abcdef"');
+  rmSync(keyring);
+  assert.match(
+    (await told()).join(),
+    /^the keyring .* is not there, and the store has content that only it opens/,
+  );
+  writeFileSync(keyring, other, { mode: 0o600 });
+  assert.match((await told()).join(), /keyring\.json is not the one of this store/);
 });
 
 test('an fsync that returns before a medium can is found, and so is a disk in memory', () => {

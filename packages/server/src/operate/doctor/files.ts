@@ -3,12 +3,17 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { anchorPlace } from '../../config/anchor-place.ts';
+import { databaseUrls } from '../../config/database-urls.ts';
 import type { Config } from '../../config/settings.ts';
 import { tlsFileNames } from '../../config/tls-files.ts';
 import { keyringOf } from '../../keyring-place.ts';
+import { StartError } from '../../start-error.ts';
 import { anchorFilesAt } from '../../storage/anchor/files.ts';
 import { loadSigningKeys, SIGNING_KEYS_FOLDER } from '../../storage/keys/signing-key-files.ts';
 import { TOKEN_KEY_FILE } from '../../storage/keys/token-key.ts';
+import { openKeyring } from '../../storage/sealing/open-keyring.ts';
+import { openJournalForReading } from '../../storage/sqlite/connection/database.ts';
+import { namedRingKeysIn } from '../../storage/sqlite/records/tenant-keys.ts';
 import type { Examined, Problem } from './examined.ts';
 
 const GROUP_AND_OTHERS = 0o077;
@@ -35,6 +40,7 @@ export async function examineFiles(config: Config): Promise<Examined> {
     [signing, () => filesIn(signing).flatMap((path) => open(path, GROUP_AND_OTHERS, '0600'))],
     [tokenKey, () => open(tokenKey, GROUP_AND_OTHERS, '0600')],
     [keyring, () => open(keyring, GROUP_AND_OTHERS, '0600')],
+    ['the keyring', () => keyringProblems(config)],
     ...(tlsKey === undefined ? [] : [[tlsKey, () => open(tlsKey, READ_BY_ALL, '0600')] as const]),
   ];
   const problems: Problem[] = [];
@@ -55,6 +61,27 @@ async function anchorProblems(place: string): Promise<Problem[]> {
   const anchors = await anchorFilesAt(place);
   if (anchors.length === 0) return [missing('the anchor', place)];
   return anchors.flatMap((path) => open(path, WRITTEN_BY_OTHERS, '0600'));
+}
+
+/** What the start would refuse. */
+async function keyringProblems(config: Config): Promise<Problem[]> {
+  const ringKeys = await ringKeysNamed(config);
+  try {
+    await openKeyring(keyringOf(config), ringKeys, undefined);
+    return [];
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return [{ what: error.message, remedy: 'do so before the service starts again: it would refuse to' }];
+  }
+}
+
+/** The keys of the keyring that the store names. */
+async function ringKeysNamed({ storage }: Config): Promise<string[]> {
+  const urls = databaseUrls(storage);
+  if (urls !== undefined)
+    return (await import('../../storage/postgres/examine-database.ts')).ringKeysNamedIn(urls);
+  using journal = openJournalForReading(storage.dataDirectory);
+  return namedRingKeysIn(journal);
 }
 
 function missing(what: string, path: string): Problem {

@@ -4,6 +4,7 @@ import { StartError } from '../../start-error.ts';
 import { Database } from './connection/database.ts';
 import type { LoginUrls } from './connection/logins.ts';
 import { exposureOf, usersOf } from './connection/users.ts';
+import { namedRingKeysIn } from './records/tenant-keys.ts';
 import { isDenied, requireDurable, requireVersion } from './schema/migrate.ts';
 
 export interface DatabaseFinding {
@@ -55,4 +56,10 @@ export async function databaseNowMs(urls: LoginUrls): Promise<number> {
     );
     return Number(rows[0]!.now);
   });
+}
+
+/** The keys of the keyring that it names. */
+export async function ringKeysNamedIn(urls: LoginUrls): Promise<string[]> {
+  await using database = new Database({ ...urls, connectionsMax: 1 });
+  return await namedRingKeysIn(database);
 }
