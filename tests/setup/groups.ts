@@ -4,6 +4,7 @@
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = join(ROOT, 'node_modules/.cache/test-groups');
@@ -62,7 +63,8 @@ function roomOf(path: string): string {
 function writeGroup(paths: readonly string[], index: number): string {
   const path = join(FOLDER, `${index}-${roomOf(paths[0]!).replaceAll('/', '-')}.mjs`);
   const text = `import { createRequire } from 'node:module';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
+import { lap } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'times.ts')))};
 
 const ROOT = ${JSON.stringify(`${ROOT}/`)};
 const PATHS = ${JSON.stringify(paths, undefined, 2)};
@@ -75,8 +77,10 @@ for (const path of PATHS) {
     } catch (error) {
       it(\`\${path} is loaded\`, () => Promise.reject(error));
     }
+    after(() => lap(path));
   });
 }
+lap('loading ' + PATHS[0]);
 `;
   writeFileSync(path, text);
   return path;

@@ -21,8 +21,9 @@ export async function globalSetup(): Promise<void> {
   postgres = await sharePostgres();
   await shareMigrated(postgres);
   process.env['TALLYSTICK_TEST_BUNDLES'] = await bundleStarted();
-  const preload = pathToFileURL(join(import.meta.dirname, 'redirect.js')).href;
-  process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --import=${preload}`.trim();
+  const preloads = ['redirect.js', ...(process.env['TEST_TIMES'] === undefined ? [] : ['times.ts'])];
+  const imports = preloads.map((each) => `--import=${pathToFileURL(join(import.meta.dirname, each)).href}`);
+  process.env['NODE_OPTIONS'] = [process.env['NODE_OPTIONS'] ?? '', ...imports].join(' ').trim();
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -7,12 +7,15 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { groupTests } from './groups.ts';
 import { globalSetup, globalTeardown } from './main.ts';
+import { lap } from './times.ts';
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
 
 try {
+  process.env['TALLYSTICK_TEST_RUNNER'] = String(process.pid);
   await globalSetup();
+  lap('setup');
   const tests = run({
     files: groupTests(process.argv.slice(2)),
     // Two more than there are cores: some files wait most of the time.
@@ -25,4 +28,5 @@ try {
   await once(report, 'end');
 } finally {
   await globalTeardown();
+  lap('all of the above, and the PostgreSQL that they shared');
 }
