@@ -19,7 +19,7 @@ import { Client, event } from './client.ts';
 import { KEY, type Service, startService } from './running.ts';
 import { SIZE } from './size.ts';
 
-const KILLS = SIZE.isLong ? 150 : 4;
+const KILLS = SIZE.isLong ? 150 : 3;
 /** Acknowledged between one kill and the next. */
 const EVENTS_BETWEEN = 40;
 const CHANGES_BETWEEN = 4;
@@ -76,7 +76,7 @@ test(`${KILLS} kills while events arrive and policies are changed: every change 
     service.kill('SIGTERM');
     await service.ended;
   }
-  requireVerified(backend);
+  await requireVerified(backend);
 });
 
 /** As a store would be that keeps violations, windows and positions each for itself. */

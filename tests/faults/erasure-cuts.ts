@@ -58,12 +58,12 @@ export async function requireErasuresSurvive(
     const known = await place.known(`cut-${String(cut).toLowerCase()}`);
     if (!(await place.erase(known, scope, cut)).isKilled) continue;
     killed += 1;
-    requireVerified(backend);
+    await requireVerified(backend);
     await place.start();
     await place.requireErased(known, scope, cut);
   }
   await place.stop();
-  requireVerified(backend);
+  await requireVerified(backend);
   return `killed ${killed} times behind ${commits} commits`;
 }
 

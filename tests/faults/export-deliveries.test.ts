@@ -15,15 +15,17 @@ import { SIZE } from './size.ts';
 
 const MB = 1024 * 1024;
 const KILLS = SIZE.isLong ? 5 : 1;
-/** Of a file, so that each kill comes behind another part of it. */
-const PART_BYTES = 8 * MB;
-const FILE_BYTES = (KILLS + 1) * PART_BYTES;
+/** Of a file, so that each kill comes behind another part of it: those of an upload to S3, and for SFTP any that is not under way at once. */
+const PART_BYTES = { s3: 8 * MB, sftp: SIZE.isLong ? 8 * MB : 3 * MB } as const;
 /** So many that a batch of them stays below its limit. */
 const EVENT_BYTES = 18_000;
 
-async function withFile(service: Service): Promise<{ readonly exportId: string; readonly file: Buffer }> {
+async function withFile(
+  service: Service,
+  partBytes: number,
+): Promise<{ readonly exportId: string; readonly file: Buffer }> {
   const note = randomBytes(EVENT_BYTES / 2).toString('hex');
-  await send(service, 0, Math.ceil(FILE_BYTES / EVENT_BYTES) + 1, note);
+  await send(service, 0, Math.ceil(((KILLS + 1) * partBytes) / EVENT_BYTES) + 1, note);
   const exportId = await requested(service, { format: 'NDJSON' });
   await completed(service, exportId);
   return { exportId, file: Buffer.from(await (await download(service, exportId)).arrayBuffer()) };
@@ -61,13 +63,13 @@ for (const [name, open] of on('SQLite')) {
     await using sftp = await SftpServer.start();
     let service = await startService(backend.start);
     try {
-      const { exportId, file } = await withFile(service);
-      sftp.hangsAtBytes = PART_BYTES;
+      const { exportId, file } = await withFile(service, PART_BYTES.sftp);
+      sftp.hangsAtBytes = PART_BYTES.sftp;
       await deliver(service, exportId, sftp.destination());
       for (let i = 1; i <= KILLS; i++) {
         await until(() => sftp.isHanging);
         await kill(service);
-        sftp.hangsAtBytes = i < KILLS ? (i + 1) * PART_BYTES : Infinity;
+        sftp.hangsAtBytes = i < KILLS ? (i + 1) * PART_BYTES.sftp : Infinity;
         sftp.isHanging = false;
         service = await restarted(backend);
       }
@@ -94,7 +96,7 @@ for (const [name, open] of on('PostgreSQL')) {
     await using s3 = await S3Server.start();
     let service = await startService(backend.start);
     try {
-      const { exportId, file } = await withFile(service);
+      const { exportId, file } = await withFile(service, PART_BYTES.s3);
       s3.hangsAtPart = 2;
       await deliver(service, exportId, s3.destination());
       for (let i = 1; i <= KILLS; i++) {

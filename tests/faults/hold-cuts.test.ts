@@ -60,5 +60,5 @@ test('a hold whose placing is cut is there as a whole, or not at all', async () 
   place.service.kill('SIGTERM');
   await place.service.ended;
   assert.equal(await noticesIn(place), made);
-  requireVerified(place.backend);
+  await requireVerified(place.backend);
 });

@@ -316,10 +316,11 @@ const METHODS: Readonly<Record<string, HostileBody['method']>> = {
   [`/webhooks/subscriptions/${ID}`]: 'PATCH',
 };
 
-/** In the short form, what can be sent anywhere goes to each operation in part: all of it to all of them together. */
+/** In the short form, what can be sent anywhere goes to each operation in part, most to batches: all of it to all of them together. */
 export function* hostileBodies(isWhole: boolean): Generator<HostileBody> {
   for (const [place, [path, bytes, own]] of OWN.entries()) {
-    const anyhow = anywhere(bytes).filter((_, i) => isWhole || i % 3 === place % 3);
+    const apart = isWhole ? 1 : bytes === BATCH_BYTES ? 3 : 11;
+    const anyhow = anywhere(bytes).filter((_, i) => i % apart === place % apart);
     for (const [name, make] of [...own(bytes), ...anyhow]) {
       yield {
         name,
@@ -345,8 +346,7 @@ function batch(count: number, payload: string): string {
 
 /** As much as a batch may hold: each of these is stored. */
 export function* heavyBodies(): Generator<HostileBody> {
-  const path = BATCH_PATH;
-  const each = Math.floor(BATCH_BYTES / 1000) - 300;
+  const [path, each] = [BATCH_PATH, Math.floor(BATCH_BYTES / 1000) - 300];
   yield {
     path,
     method: 'POST',

@@ -56,7 +56,7 @@ export async function requirePurgesSurvive(
     assert.equal(ended, 'SIGKILL', `it is cut at ${cut}`);
     await backend.untilAlone?.();
     await backend.endLeases?.();
-    requireVerified(backend);
+    await requireVerified(backend);
   }
   await using last = await start();
   await until(async () => (await listed(last)) === kept);
@@ -66,7 +66,7 @@ export async function requirePurgesSurvive(
   await requireNothingDue(last);
   await last[Symbol.asyncDispose]();
   await backend.untilAlone?.();
-  requireVerified(backend);
+  await requireVerified(backend);
 }
 
 /** Undefined: it has purged all that expires, before it was told where to end. */

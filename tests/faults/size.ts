@@ -4,7 +4,7 @@ const isLong = process.env['FAULTS'] === 'long';
 
 export const SIZE = {
   isLong,
-  kills: isLong ? 500 : 4,
+  kills: isLong ? 500 : 3,
   keys: isLong ? 200 : 5,
   parallelRepeats: 50,
   events: isLong ? 100_000 : 500,

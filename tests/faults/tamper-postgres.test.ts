@@ -19,7 +19,7 @@ import { TamperedDatabase } from './tamper/postgres/tampered-database.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20260102);
 /** Every byte, one by one, is changed in the embedded store, by the same judge; here some of every column. */
-const SAMPLE = SIZE.isLong ? 6000 : 70;
+const SAMPLE = SIZE.isLong ? 6000 : 40;
 const BITS = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /** Columns in which a change shows at exactly the entry that they belong to. */
@@ -140,8 +140,12 @@ describe('tampering with a database', { concurrency: 1 }, () => {
   });
 
   it('is missed by a verification without the check that is there for it', async () => {
-    const controls = NAMED_CHANGES.filter(({ control }) => control !== undefined);
-    assert.ok(controls.length >= 15, `${controls.length} controls`);
+    const all = NAMED_CHANGES.filter(({ control }) => control !== undefined);
+    // In short, one for each check: most have the code that checks the embedded store, where every change is tried without them.
+    const controls = SIZE.isLong
+      ? all
+      : [...new Map(all.map((each) => [String(each.control), each])).values()];
+    assert.ok(controls.length >= 10, `${controls.length} controls`);
     for (const { title, on = 'plain', tamper, control } of controls) {
       const faults = await (on === 'tiled' ? tiled : plain).faults(tamper, { without: control });
       assert.deepEqual(faults, [], `${title} is found without ${String(control)}`);

@@ -14,7 +14,7 @@ import {
 import { type SampleLog, sampleLog } from '../../packages/cli/src/testing/sample-log.ts';
 import { SIZE } from './size.ts';
 
-const KILLS = SIZE.isLong ? 200 : 8;
+const KILLS = SIZE.isLong ? 200 : 4;
 const PREFIX = 'audit.example.com/t/';
 const logs = await Promise.all(['a', 'b', 'c', 'd'].map((name) => sampleLog(PREFIX + name)));
 const PROCESS = join(import.meta.dirname, 'processes/witness.ts');

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../evidence/src/testing/size.ts';
 import { BatchRequest } from './schemas/batch.ts';
 import { EventDraft } from './schemas/event.ts';
 import { ExportRequest } from './schemas/export.ts';
@@ -82,6 +83,6 @@ test('in any request, nothing without null or read-only members is changed (seed
       assert.equal(withoutIgnored(EventDraft, sent), sent);
       assert.equal(withoutIgnored(EventDraft, payload), payload);
     }),
-    { seed: 20_260_103, numRuns: 2000 },
+    { seed: 20_260_103, numRuns: runs(2000) },
   );
 });

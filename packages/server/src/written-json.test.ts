@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../evidence/src/testing/size.ts';
 import { asWritten, writeJson } from './written-json.ts';
 
 const SEED = 20_261_117;
@@ -42,7 +43,7 @@ test('an object is written as its text, at any place and with anything around it
       });
       assert.equal(writeJson(as('written')), JSON.stringify(as('plain')));
     }),
-    { seed: SEED, numRuns: 1000 },
+    { seed: SEED, numRuns: runs(1000) },
   );
 });
 

@@ -214,5 +214,5 @@ function requireShown({ status, body }: Reply, { policyId, version, rules }: Sto
 async function requireVerifiedAt({ service, backend }: Place): Promise<void> {
   service.kill('SIGTERM');
   await service.ended;
-  requireVerified(backend);
+  await requireVerified(backend);
 }

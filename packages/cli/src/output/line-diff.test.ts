@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { diffHunks, diffLines } from './line-diff.ts';
 
 const marked = (from: string, to: string) =>
@@ -38,7 +39,7 @@ test('it leads from one text to the other, by as few lines as possible', () => {
       assert.deepEqual([without('Added'), without('Removed')], [from, to]);
       assert.equal(lines.filter(({ kind }) => kind === 'Same').length, commonLines(from, to));
     }),
-    { seed: 3, numRuns: 3000 },
+    { seed: 3, numRuns: runs(3000) },
   );
 });
 

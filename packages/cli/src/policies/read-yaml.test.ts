@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { NotReadable, readYaml } from './read-yaml.ts';
 
 const values = (text: string) => readYaml(text).map(({ value }) => value);
@@ -28,7 +29,7 @@ test('JSON is read as what it is, in any layout', () => {
       const [document] = readYaml(JSON.stringify([value], null, indent));
       assert.equal(JSON.stringify(document!.value), JSON.stringify([value]));
     }),
-    { seed: 4, numRuns: 1000 },
+    { seed: 4, numRuns: runs(1000) },
   );
   const [document] = readYaml('{"__proto__": {"a": 1}}');
   assert.deepEqual(Object.keys(document!.value as object), ['__proto__']);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { printable } from '../output/printable.ts';
 import { type PolicyForm, policyForm } from './policy-form.ts';
 import { readYaml } from './read-yaml.ts';
@@ -87,6 +88,6 @@ test('whatever a policy says, it steers no terminal and is read as what it was',
       for (const line of lines) assert.equal(printable(line), line);
       assert.equal(JSON.stringify(readYaml(lines.join('\n'))[0]!.value), JSON.stringify(policy));
     }),
-    { seed: 8, numRuns: 1000 },
+    { seed: 8, numRuns: runs(1000) },
   );
 });

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AlertThreshold, type Classification, CLASSIFICATIONS } from '@tallystick/contract';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import type { AlertRule } from './alert-rules.ts';
 import { type AlertMatch, raiseAlerts, windowKeysOf } from './raise-alerts.ts';
 import type { NewViolation, ThresholdWindow } from './violations.ts';
@@ -257,6 +258,6 @@ test('the alerts are those of the definition, whatever portions the log is taken
         assert.deepEqual(byEvent(raised), expected);
       }
     }),
-    { seed: 20260131, numRuns: 1000 },
+    { seed: 20260131, numRuns: runs(1000) },
   );
 });

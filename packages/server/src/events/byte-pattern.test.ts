@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Action, asJson, EventId, isDateTime, PATTERN_OF_FORMAT } from '@tallystick/contract';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { bytePattern } from './byte-pattern.ts';
 
 const PATTERNS = [
@@ -50,6 +51,6 @@ test('refuses a pattern that it cannot take apart', () => {
 test('what the pattern of date-times matches is one', () => {
   fc.assert(
     fc.property(fc.stringMatching(new RegExp(PATTERN_OF_FORMAT['date-time']!)), (text) => isDateTime(text)),
-    { numRuns: 1000, seed: 20260117 },
+    { numRuns: runs(1000), seed: 20260117 },
   );
 });

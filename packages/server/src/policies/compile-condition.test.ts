@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { compileConditions, detectedIn } from './compile-condition.ts';
 import { parseConditions } from './condition.ts';
 import type { EventFacts } from './event-facts.ts';
@@ -239,7 +240,7 @@ test('an event without content, or with nothing decided, lacks these fields', ()
 
 test('compiled conditions hold exactly where the plain ones do', () => {
   let heldCount = 0;
-  const numRuns = 20_000;
+  const numRuns = runs(20_000);
   fc.assert(
     fc.property(anyConditions, anyAskedEvent, (conditions, event) => {
       const isHeld = compiled(conditions)(factsOf(event));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIMITS } from '@tallystick/contract';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { processorMs } from '../testing/processor-time.ts';
 import { compileConditions } from './compile-condition.ts';
 import { parseConditions } from './condition.ts';
@@ -264,7 +265,7 @@ test('anything is either sound, and then means what it plainly says, or has faul
         return compileConditions(sound)(factsOf(event)) === plainlyHold(conditions, event);
       },
     ),
-    { numRuns: 3000, seed: 20260201 },
+    { numRuns: runs(3000), seed: 20260201 },
   );
   assert.ok(soundCount > 100, `only ${soundCount} were sound`);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { foldText } from './fold.ts';
 import { tokensOf } from './tokens.ts';
 
@@ -52,7 +53,7 @@ test('every character folds once and for all, composed or not, and its token is 
 test('folding a folded text changes nothing (seed 20260103)', () => {
   fc.assert(
     fc.property(anyText, (text) => assert.equal(foldText(foldText(text)), foldText(text))),
-    { seed: 20_260_103, numRuns: 2000 },
+    { seed: 20_260_103, numRuns: runs(2000) },
   );
 });
 
@@ -61,6 +62,6 @@ test('the composed and the decomposed form of a text fold alike (seed 20260104)'
     fc.property(anyText, (text) =>
       assert.equal(foldText(text.normalize('NFC')), foldText(text.normalize('NFD'))),
     ),
-    { seed: 20_260_104, numRuns: 2000 },
+    { seed: 20_260_104, numRuns: runs(2000) },
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { FRAGMENT_LENGTH, FRAGMENTS_MAX, fragmentsOf, type TextSpan } from './fragments.ts';
 
 const spansOf = (text: string, word: string): TextSpan[] =>
@@ -86,6 +87,6 @@ test('fragments are pieces of the text, in order, of bounded length, each with a
         at = foundAt + piece.length;
       }
     }),
-    { seed: 20_260_114, numRuns: 1000 },
+    { seed: 20_260_114, numRuns: runs(1000) },
   );
 });

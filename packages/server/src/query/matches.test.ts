@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { matches } from './matches.ts';
 import type { Query } from './query.ts';
 import { assertFinds, finds } from './testing/assert-finds.ts';
@@ -166,6 +167,6 @@ test('a longer phrase finds no more, and a beginning no less (seed 20260112)', (
       if (finds(`"${phrase}"`, event)) assert.ok(finds(`"${phrase}"*`, event) && finds(first!, event));
       if (finds(`"${phrase}"*`, event)) assert.ok(finds(rest.length > 0 ? first! : `${first}*`, event));
     }),
-    { seed: 20_260_112, numRuns: 1000 },
+    { seed: 20_260_112, numRuns: runs(1000) },
   );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { processorMs } from '../testing/processor-time.ts';
 import { formatQuery } from '../testing/format-query.ts';
 import { parseQuery, QUERY_DEPTH_MAX, QUERY_TERMS_MAX } from './query-parser.ts';
@@ -177,7 +178,7 @@ test('every text is a query or has a fault in it, and a query can be written aga
       assert.ok(fault.position >= 0 && fault.position <= written.length);
       assert.ok(fault.issue.startsWith(`column ${fault.position + 1}: `));
     }),
-    { seed: 20_260_110, numRuns: 5000 },
+    { seed: 20_260_110, numRuns: runs(5000) },
   );
 });
 

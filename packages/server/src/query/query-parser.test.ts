@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { formatQuery } from '../testing/format-query.ts';
 import { parseQuery, QUERY_DEPTH_MAX, QUERY_TERMS_MAX } from './query-parser.ts';
 import type { Comparison, ContentPath, Field, Query } from './query.ts';
@@ -169,7 +170,7 @@ test('what is written is read as the same tree (seed 20260109)', () => {
       fc.pre(fault === undefined || !fault.issue.includes('more than'));
       assert.deepEqual(read, query, `${written} ${fault?.issue}`);
     }),
-    { seed: 20_260_109, numRuns: 1000 },
+    { seed: 20_260_109, numRuns: runs(1000) },
   );
 });
 

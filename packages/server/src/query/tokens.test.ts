@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { foldText } from './fold.ts';
 import { eachToken, phraseOf, TOKEN_BYTES_MAX, tokensOf } from './tokens.ts';
 
@@ -96,7 +97,7 @@ test('words are the runs of letters and digits of the folded text (seed 20260105
     fc.property(spaced, (text) =>
       assert.deepEqual(tokensOf(text), foldText(text).match(/[\p{L}\p{N}]+/gu) ?? []),
     ),
-    { seed: 20_260_105, numRuns: 2000 },
+    { seed: 20_260_105, numRuns: runs(2000) },
   );
 });
 
@@ -105,7 +106,7 @@ test('the composed and the decomposed form of a text have the same tokens (seed 
     fc.property(anyText, (text) =>
       assert.deepEqual(tokensOf(text.normalize('NFC')), tokensOf(text.normalize('NFD'))),
     ),
-    { seed: 20_260_106, numRuns: 2000 },
+    { seed: 20_260_106, numRuns: runs(2000) },
   );
 });
 
@@ -119,7 +120,7 @@ test('a token is never empty or over its limit, and is its own only token (seed 
         assert.ok(Buffer.byteLength(token) <= TOKEN_BYTES_MAX);
       }
     }),
-    { seed: 20_260_107, numRuns: 2000 },
+    { seed: 20_260_107, numRuns: runs(2000) },
   );
 });
 
@@ -133,7 +134,7 @@ test('places are in order and point at text that has the token (seed 20260108)',
         last = start;
       }
     }),
-    { seed: 20_260_108, numRuns: 2000 },
+    { seed: 20_260_108, numRuns: runs(2000) },
   );
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ULID_PATTERN } from '@tallystick/contract';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { systemClock } from './clock.ts';
 import { createFakeClock } from '../testing/fake-clock.ts';
 import { createUlids, CROCKFORD, lastUlidOf, ulidTimeMs } from './ids.ts';
@@ -36,7 +37,7 @@ test('the time part and the random part are encoded as ULIDs are', () => {
       const next = createUlids(createFakeClock(timeMs), { ...constant(0), bytes: () => bytes });
       assert.equal(next(), reference(timeMs, bytes));
     }),
-    { seed: SEED, numRuns: 2000 },
+    { seed: SEED, numRuns: runs(2000) },
   );
 });
 
@@ -86,7 +87,7 @@ test('while the clock is behind the random part grows by one and 40 random bits,
         assert.equal(numberOf(next()), expected);
       }
     }),
-    { seed: SEED, numRuns: 1000 },
+    { seed: SEED, numRuns: runs(1000) },
   );
 });
 

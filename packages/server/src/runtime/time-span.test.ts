@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../evidence/src/testing/size.ts';
 import { formatDuration, formatTimeSpan, parseDuration, parseTimeSpan } from './time-span.ts';
 
 const SEED = 20260102;
@@ -55,7 +56,7 @@ test('what is written is read back the same', () => {
       assert.equal(parseTimeSpan(formatTimeSpan(ms * 1e6)), ms);
       assert.equal(parseDuration(formatDuration(ms)), ms);
     }),
-    { seed: SEED, numRuns: 2000 },
+    { seed: SEED, numRuns: runs(2000) },
   );
 });
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
+import { runs } from '../../../../evidence/src/testing/size.ts';
 import { type AddressRule, anyButMetadata, loopbackOnly, publicOnly } from './address-rules.ts';
 import { targetOf } from './target.ts';
 
@@ -111,7 +112,7 @@ describe('addresses', () => {
 
 const ipv4 = fc.tuple(...Array.from({ length: 4 }, () => fc.nat(255)));
 describe('every IPv4 address', () => {
-  const RUNS = { numRuns: 2000 };
+  const RUNS = { numRuns: runs(2000) };
 
   it('is judged alike in each of its notations', () => {
     fc.assert(

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asJson, LIMITS, operationNamed, OPERATIONS } from '@tallystick/contract';
 import * as fc from 'fast-check';
+import { runs } from '../../../../evidence/src/testing/size.ts';
 import { createRules } from '../../gateway/validate.ts';
 import { trimValue } from './trim-value.ts';
 
@@ -65,6 +66,6 @@ test('the rules of an operation say the same of a body and of its trimmed form',
       const violations = createRules(schema);
       assert.deepEqual(violations(trimValue(body, schema), ''), violations(body, ''));
     }),
-    { numRuns: 3000, seed: 20261117 },
+    { numRuns: runs(3000), seed: 20261117 },
   );
 });
