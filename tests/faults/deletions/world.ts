@@ -24,6 +24,15 @@ import { tracesOf } from './traces.ts';
 const PEOPLE = ['ana', 'ben', 'eva'] as const;
 const PROOFS_COMPARED = 3;
 const OVERLAP_SECONDS = 2;
+/** Enough for a large pool. */
+const OF_NOBODY = Array.from({ length: 130 }, () => ({
+  timestamp: '2026-01-02T03:04:05.678Z',
+  actor: { actorType: 'System' },
+  action: 'Approve.Invoice',
+  resource: { resourceType: 'Invoice', resourceId: 'of-nobody' },
+  classification: 'Confidential',
+  payload: { kept: true },
+}));
 
 interface KnownCopy {
   readonly store: StoreCopy;
@@ -43,6 +52,7 @@ export class DeletionWorld implements AsyncDisposable {
   readonly #steps = new Map<string, number>();
   readonly #verbs: readonly Verb[] = [
     ['send', 12, () => this.#send()],
+    ['send many', 1, () => this.#sendMany()],
     ['prove', 10, () => this.#prove()],
     ['redact', 8, () => this.#redact()],
     ['hold', 4, () => this.#hold()],
@@ -156,7 +166,12 @@ export class DeletionWorld implements AsyncDisposable {
     return this.#served.ask({ method: 'GET', path: `/api/v1/audit-events/${eventId}` });
   }
 
-  async #send(): Promise<void> {
+  /** The boxes of a large pool are made ahead of the writer, once that has handed on the keys for the one before. */
+  async #sendMany(): Promise<void> {
+    for (let i = 0; i < 2; i++) await this.#send(OF_NOBODY);
+  }
+
+  async #send(others: readonly object[] = []): Promise<void> {
     const sent = Array.from({ length: 1 + this.#chance(4) }, () => ({
       person: this.#any(PEOPLE)!,
       isShortLived: this.#chance(3) === 0,
@@ -174,11 +189,12 @@ export class DeletionWorld implements AsyncDisposable {
       context: { device: words['context.device'] },
       payload: { iban: words['payload.iban'], note: `note ${words['payload.note']}`, kept: true },
     }));
-    const asking = { path: '/api/v1/audit-events/batch', body: { events } };
+    const asking = { path: '/api/v1/audit-events/batch', body: { events: [...events, ...others] } };
     const { results } = await this.#served.done<{ results: { eventId: string }[] }>(201, asking);
-    for (const [i, { eventId }] of results.entries()) {
+    for (const [i, each] of sent.entries()) {
+      const { eventId } = results[i]!;
       const { sequence } = (await this.#get(eventId)).body as { sequence: number };
-      this.#events.push(knownEvent({ ...sent[i]!, eventId, sequence }));
+      this.#events.push(knownEvent({ ...each, eventId, sequence }));
     }
   }
 
