@@ -77,6 +77,14 @@ test('slow queries are a miss that subscribers are told of, with what was seen, 
     ofQueries().map(plain).toSorted(),
     [...changes.map((each) => `${each} Healthy Degraded`), ...misses].toSorted(),
   );
+  const lines = app.lines.filter(({ message }) => message === 'the service misses a level');
+  assert.deepEqual(
+    lines.map(({ level, serviceLevel }) => [level, serviceLevel]),
+    [
+      ['Warn', 'QueryLatencyP95'],
+      ['Warn', 'QueryLatencyP99'],
+    ],
+  );
   for (const body of ofQueries())
     if (body.webhookType === 'threshold.exceeded') assert.ok(body.threshold.observedValue > 500);
 

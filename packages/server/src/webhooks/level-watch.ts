@@ -117,7 +117,7 @@ async function beginMiss(level: ServiceLevel, told: Told, parts: LevelWatchParts
   const note = JSON.stringify(miss);
   // If another node was first, the next turn reads what it has noted.
   if (!(await setLane(name, parts, { status: 'Closes', note, ifOpen: true }))) return;
-  parts.telemetry.warn('the service misses a level', { level: name, target, current });
+  parts.telemetry.warn('the service misses a level', { serviceLevel: name, target, current });
   await tellBeginning({ level, note, miss, nowMs }, told, parts);
 }
 
@@ -150,7 +150,7 @@ async function endMiss(seen: Seen, told: Told, parts: LevelWatchParts): Promise<
     told.set(name, over);
   }
   if (!(await setLane(name, parts, { status: 'Opens', ifNote: ended }))) return;
-  parts.telemetry.info('a level of service holds again', { level: name });
+  parts.telemetry.info('a level of service holds again', { serviceLevel: name });
 }
 
 async function tellBeginning(seen: Seen, told: Told, parts: LevelWatchParts): Promise<void> {
