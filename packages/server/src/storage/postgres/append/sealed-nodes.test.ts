@@ -15,6 +15,7 @@ import { append, draftOf, NOW_MS, request, soundContent, STREAMS } from '../../c
 import { changeKeyring } from '../../sealing/destroy-keys.ts';
 import { FILE_PROVIDER, newRingKey } from '../../sealing/keyring-file.ts';
 import { KEYRING_FILE, openKeyring } from '../../sealing/open-keyring.ts';
+import type { RingData } from '../../sealing/keyring.ts';
 import { type OpenSealing, sealedBits } from '../../sealing/sealing.ts';
 import type { Storage } from '../../storage.ts';
 import { openPostgresStorage } from '../postgres-storage.ts';
@@ -43,14 +44,21 @@ const some = (count: number) =>
     draftOf({ payload: { note: `${CANARY} ${i}` } }, { retention: 'P7Y' }),
   );
 
-async function twoNodes(): Promise<{ url: string; one: Storage; other: Storage } & AsyncDisposable> {
+interface TwoNodes extends AsyncDisposable {
+  readonly url: string;
+  readonly ring: RingData;
+  readonly one: Storage;
+  readonly other: Storage;
+}
+
+async function twoNodes(): Promise<TwoNodes> {
   const url = await server.createDatabase();
   const ring = testRing();
   const stack = new AsyncDisposableStack();
   const one = stack.use(await open(url, sealingBy(ring)));
   const other = stack.use(await open(url, sealingBy(ring)));
   await one.tenants.ensure('acme', NOW_MS);
-  return { url, one, other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { url, ring, one, other, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 const readBy = async (node: Storage) =>
@@ -58,10 +66,14 @@ const readBy = async (node: Storage) =>
 
 test('each node reads what the other one has sealed, and no nonce is used twice', async () => {
   await using nodes = await twoNodes();
-  const { one, other, url } = nodes;
-  for (let i = 0; i < 10; i++)
+  const { one, other, ring, url } = nodes;
+  for (let i = 0; i < 9; i++)
     await Promise.all([one, other].map((node) => append(node, request('acme', some(2)))));
   assert.deepEqual(await readBy(one), await readBy(other));
+  // As a restore does, and whoever wants to see two texts under one nonce.
+  await raw(url, 'UPDATE tenant_keys SET blocks = 0');
+  await using later = await open(url, sealingBy(ring));
+  await append(later, request('acme', some(4)));
   const rows = await raw(
     url,
     `SELECT key_id, encode(substring(text1 for 12), 'hex') AS nonce,
