@@ -2,10 +2,12 @@
 
 import { workerData } from 'node:worker_threads';
 import { Shaper } from '../exports/shaping.ts';
-import { serveCalls } from '../runtime/calls.ts';
+import { ownBuffers, serveThread } from '../runtime/thread.ts';
+import { yieldToOthers } from '../runtime/yield-to-others.ts';
 import type { LogPlace } from '../storage/storage.ts';
 import type { PostgresLogPlace } from '../storage/postgres/log/read-elsewhere.ts';
 import { openLogForReading, type SqliteLogPlace } from '../storage/sqlite/log/read-elsewhere.ts';
+import type { ShapeMessage } from './shaping.ts';
 
 const { of, data } = workerData as LogPlace;
 
@@ -15,6 +17,16 @@ const opened =
     ? openLogForReading(data as SqliteLogPlace)
     : (await import('../storage/postgres/log/read-elsewhere.ts')).openLogForReading(data as PostgresLogPlace);
 
-serveCalls({ shaper: new Shaper(opened.log, opened.trees) }, async () => {
-  await opened[Symbol.asyncDispose]();
+yieldToOthers();
+
+const shaper = new Shaper(opened.log, opened.trees);
+
+serveThread<ShapeMessage>({
+  async answer(asked) {
+    const piece = await shaper.shape(...asked);
+    return { value: piece, handOver: ownBuffers(piece.bytes) };
+  },
+  async stop() {
+    await opened[Symbol.asyncDispose]();
+  },
 });

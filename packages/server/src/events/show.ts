@@ -12,6 +12,7 @@ import type {
 import {
   CONTENT_AT,
   decodeEntry,
+  type Entry,
   EVENT_ID_AT,
   eventIdText,
   EvidenceError,
@@ -67,14 +68,8 @@ export function showEvent(
   if (content !== undefined && 'fault' in content) return altered(content.fault);
   const entry = decodeEntry(stored.entry);
   if (entry.index + published.firstIndex !== stored.index) return altered(`its entry is of ${entry.index}`);
-  const kind = isNotice(entry.kind) ? 'Notice' : 'Event';
-  const place = {
-    eventId: entry.eventId,
-    tenantId,
-    kind,
-    sequence: stored.index + 1,
-    receivedAt: instant(entry.receivedAtMs),
-  } as const;
+  const place = placeIn(tenantId, stored, entry);
+  const { kind } = place;
   const integrity = integrityOf(stored, published);
   if (content === undefined || 'purgedAtMs' in content) {
     const { extent } = sight.judge({ kind, classification, facts: () => undefined });
@@ -101,6 +96,42 @@ export function showEvent(
   const retention = retentionOf(content, seen, holdIds.length > 0);
   const event = { ...place, ...seen, ...redaction, ...retention, integrity };
   return { event, holdIds, hidden: seen.redaction };
+}
+
+function placeIn(tenantId: TenantId, { index }: StoredEvent, { kind, eventId, receivedAtMs }: Entry) {
+  return {
+    eventId,
+    tenantId,
+    kind: isNotice(kind) ? 'Notice' : 'Event',
+    sequence: index + 1,
+    receivedAt: instant(receivedAtMs),
+  } as const;
+}
+
+/**
+ * The JSON text of what `showEvent` shows to a reader who sees the event whole, where no hold covers it: its stored texts,
+ * which are not parsed. Undefined: something about it is not as usual, and `showEvent` says what.
+ */
+export function writtenWhole(
+  tenantId: TenantId,
+  stored: StoredEvent,
+  published: Published,
+): string | undefined {
+  const { content, classification } = stored;
+  if (content === undefined || !('texts' in content) || content.deletedPaths !== undefined) return undefined;
+  const entry = decodeEntry(stored.entry);
+  if (entry.index + published.firstIndex !== stored.index) return undefined;
+  const [facts, rest] = content.texts;
+  // The store gives out only objects with the members of an event, and a quote inside a string stands behind a backslash.
+  if (!facts.includes(`"classification":"${classification}"`) || contentIn(rest) === undefined)
+    return undefined;
+  const place = JSON.stringify(placeIn(tenantId, stored, entry));
+  const more = JSON.stringify({
+    ...retentionOf(content, {}, false),
+    integrity: integrityOf(stored, published),
+  });
+  const members = rest === '{}' ? '' : `,${rest.slice(1, -1)}`;
+  return `${place.slice(0, -1)},${facts.slice(1, -1)}${members},${more.slice(1)}`;
 }
 
 /** Fields are withheld in values, not in texts. */
@@ -185,7 +216,7 @@ function altered(fault: string): Shown {
 /** Which policy has decided is not told where something is withheld: its rules may be about that. */
 function retentionOf(
   { expiresAtMs, decidedBy }: StoredContent,
-  { redaction }: Pick<AuditEvent, 'redaction'>,
+  { redaction }: { readonly redaction?: AuditEvent['redaction'] },
   legalHold: boolean,
 ): Pick<AuditEvent, 'retention'> {
   if (expiresAtMs === undefined) return {};

@@ -14,6 +14,7 @@ import type { Policies } from '../policies/policies.ts';
 import { sightOf } from '../policies/sight.ts';
 import { readKinds } from '../query/filters.ts';
 import { wait } from '../runtime/clock.ts';
+import { giveBack } from '../runtime/give-back.ts';
 import type { LogReader } from '../streams/log.ts';
 import type { RemovalStore } from '../streams/removal/removal.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -125,6 +126,7 @@ async function addPieces(
     making.signal.throwIfAborted();
     requireThere(piece, record, parts);
     await file.add(piece);
+    giveBack(piece.bytes);
     await file.saveSometimes(then);
     await making.onProgress(pace.progress(doneOf(plan, file, progress, record)));
   }

@@ -2,19 +2,15 @@
 // that. It runs in a thread of its own, with a connection of its own, so that an export makes nobody wait. A port: each backend
 // brings the log.
 
-import type { AuditEvent, Conditions, EventId, ExportFormat, TenantId } from '@tallystick/contract';
+import type { Conditions, EventId, ExportFormat, TenantId } from '@tallystick/contract';
 import { type ContentPath, ResumableSha256, type Sha256State } from '@tallystick/evidence';
-import { placeOf, type Published, showEvent } from '../events/show.ts';
-import { factsShown } from '../events/facts-shown.ts';
-import { judgeOf, type Keeper } from '../holds/hold-judge.ts';
-import { conditionsOf } from '../policies/condition.ts';
-import { RuleSet } from '../policies/rule-set.ts';
-import { areSeen } from '../policies/seen-conditions.ts';
-import { type IndexSight, judgeBy } from '../policies/sight.ts';
+import type { Keeper } from '../holds/hold-judge.ts';
+import type { IndexSight } from '../policies/sight.ts';
+import { giveBack } from '../runtime/give-back.ts';
 import type { LogReader, StoredEvent } from '../streams/log.ts';
-import { EvidenceLines, type EvidencePlan, type EvidenceTrees } from './evidence-lines.ts';
-import { formatOf } from './formats/format.ts';
+import { EvidenceLines, type EvidencePlan, type EvidenceTrees, type Lines } from './evidence-lines.ts';
 import { deflated, NOTHING_PACKED, type Packed, packedWith } from './packing/deflate.ts';
+import { type Rows, rowWriter } from './seen-rows.ts';
 
 /** Data alone, since it goes to the thread. */
 export interface ShapingPlan {
@@ -85,9 +81,9 @@ export interface Shaping {
 /** Of one piece. */
 const EVENTS_MAX = 2000;
 const TEXT_BYTES_MAX = 4 * 1024 * 1024;
-/** An export waits for a checkpoint over all of it; what has cosigned that meanwhile depends on the moment. */
-const ALL_CHECKPOINTED = { endIndex: Number.MAX_SAFE_INTEGER, witnessedEndIndex: 0 };
-
+/** Of what is read, held against its hashes and written at once: few, so that they are garbage while they are young. */
+const PAGE_EVENTS_MAX = 250;
+const PAGE_BYTES_MAX = 1024 * 1024;
 const NONE_WITHHELD: Withheld = { clearance: 0, purged: 0 };
 
 /** At the beginning of a text. */
@@ -106,11 +102,12 @@ export function behind(
     events: before.events + events,
     packed,
     hash,
-    withheld: {
-      clearance: before.withheld.clearance + withheld.clearance,
-      purged: before.withheld.purged + withheld.purged,
-    },
+    withheld: sum(before.withheld, withheld),
   };
+}
+
+function sum(a: Withheld, b: Withheld): Withheld {
+  return { clearance: a.clearance + b.clearance, purged: a.purged + b.purged };
 }
 
 /** A text that has no events. */
@@ -130,89 +127,73 @@ export class Shaper {
   }
 
   async shape(plan: ShapingPlan, source: Source, before: Before): Promise<Piece> {
-    const { tenant, endIndex, isPacked } = plan;
-    const stored =
-      source.of === 'Found'
-        ? source.events
-        : await this.#log
-            .forTenant(tenant)
-            .events(source.from, endIndex, EVENTS_MAX, { bytesMax: TEXT_BYTES_MAX });
-    const judged = judgedBy(plan, stored);
-    const { text, events, ...found } =
-      plan.evidence === undefined
-        ? { ...rowsOf(judged, plan, before), altered: [], purged: undefined }
-        : await this.#evidence.linesOf(
-            plan.evidence,
-            plan,
-            plan.evidence.isComplete ? stored : judged.shown.map(({ stored: each }) => each),
-          );
-    const raw = Buffer.from(text);
-    return {
-      ...added(before, raw),
-      bytes: isPacked ? await deflated(raw) : raw,
-      events,
-      withheld: judged.withheld,
-      next: (stored.at(-1)?.index ?? endIndex - 1) + 1,
-      altered: [...judged.altered, ...found.altered],
-      purged: judged.purged ?? found.purged,
+    const { endIndex, isPacked } = plan;
+    const writeRows = rowWriter(plan);
+    const texts: Buffer[] = [];
+    let part: Part = { events: 0, withheld: NONE_WITHHELD, altered: [], purged: undefined };
+    let last = endIndex - 1;
+    for await (const stored of source.of === 'Found' ? [source.events] : this.#pages(plan, source.from)) {
+      const rows = writeRows(stored, before.events + part.events === 0);
+      const lines = await this.#lines(plan, stored, rows);
+      texts.push(Buffer.from(lines?.text ?? rows.text));
+      part = joined(part, rows, lines ?? { events: rows.shown.length, altered: [], purged: undefined });
+      last = stored.at(-1)?.index ?? last;
+    }
+    const raw = Buffer.concat(texts);
+    for (const text of texts) giveBack(text);
+    const { packed, hash } = added(before, raw);
+    const bytes = isPacked ? await deflated(raw) : raw;
+    if (bytes !== raw) giveBack(raw);
+    return { ...part, packed, hash, bytes, next: last + 1 };
+  }
+
+  /** Undefined: rows are asked for. */
+  async #lines(
+    plan: ShapingPlan,
+    stored: readonly StoredEvent[],
+    { shown }: Rows,
+  ): Promise<Lines | undefined> {
+    const { evidence } = plan;
+    return evidence && this.#evidence.linesOf(evidence, plan, evidence.isComplete ? stored : shown);
+  }
+
+  /** Of one piece. While a page is written the next one is read. */
+  async *#pages({ tenant, endIndex }: ShapingPlan, from: number): AsyncGenerator<readonly StoredEvent[]> {
+    const log = this.#log.forTenant(tenant);
+    let [events, bytes] = [0, 0];
+    const read = (index: number) => {
+      const isWhole = index >= endIndex || events >= EVENTS_MAX || bytes >= TEXT_BYTES_MAX;
+      if (isWhole) return undefined;
+      const limit = Math.min(PAGE_EVENTS_MAX, EVENTS_MAX - events);
+      const page = log.events(index, endIndex, limit, { bytesMax: PAGE_BYTES_MAX });
+      // Nobody may wait for it any more when it fails.
+      page.catch(() => {});
+      return page;
     };
+    for (let asked = read(from); asked !== undefined; ) {
+      const page: readonly StoredEvent[] = await asked;
+      const last = page.at(-1);
+      if (last === undefined) return;
+      events += page.length;
+      for (const each of page) bytes += textLengthOf(each);
+      asked = read(last.index + 1);
+      yield page;
+    }
   }
 }
 
-interface Judged extends Pick<Piece, 'withheld' | 'altered' | 'purged'> {
-  readonly shown: readonly { readonly stored: StoredEvent; readonly event: AuditEvent }[];
-}
+/** What is known of the pages of a piece so far. */
+type Part = Pick<Piece, 'events' | 'withheld' | 'altered' | 'purged'>;
 
-function judgedBy(plan: ShapingPlan, stored: readonly StoredEvent[]): Judged {
-  const shown: { stored: StoredEvent; event: AuditEvent }[] = [];
-  const altered: AlteredEvent[] = [];
-  let purged: number | undefined;
-  const withheld = { clearance: 0, purged: 0 };
-  const see = seeing(plan);
-  for (const each of stored) {
-    const { content } = each;
-    if (content !== undefined && 'purgedAtMs' in content && content.noticeIndex >= plan.endIndex)
-      purged ??= each.index;
-    const seen = see(each);
-    if ('fault' in seen) altered.push({ eventId: seen.eventId, index: each.index, fault: seen.fault });
-    else if ('event' in seen) shown.push({ stored: each, event: seen.event });
-    else if (seen.withheld !== undefined) withheld[seen.withheld]++;
-  }
-  return { shown, altered, purged, withheld };
-}
-
-function rowsOf({ shown }: Judged, { format: name, contentColumns }: ShapingPlan, before: Before) {
-  const format = formatOf(name, contentColumns);
-  let [text, count] = ['', before.events];
-  for (const { event } of shown) {
-    text += (count === 0 ? '' : format.between) + format.write(event);
-    count += 1;
-  }
-  return { text, events: shown.length };
-}
-
-type Seen =
-  | { readonly event: AuditEvent }
-  | { readonly eventId: EventId; readonly fault: string }
-  /** Why it is not in the export; undefined: it does not belong to it. */
-  | { readonly withheld: keyof Withheld | undefined };
-
-/** The event as its reader sees it. */
-function seeing({ tenant, sight: index, keepers, logStarts, kinds, conditions }: ShapingPlan) {
-  const sight = { index, judge: (event: Parameters<typeof judgeBy>[1]) => judgeBy(index, event) };
-  const judges = { sight, holds: judgeOf(keepers) };
-  const logs: readonly Published[] = logStarts.map((firstIndex) => ({ firstIndex, ...ALL_CHECKPOINTED }));
-  const asked = conditions && conditionsOf({ conditions, ruleId: 'criteria' });
-  const rules = asked && new RuleSet([asked]);
-  return (stored: StoredEvent): Seen => {
-    const log = logs.find(({ firstIndex }) => firstIndex <= stored.index)!;
-    const shown = showEvent(tenant, stored, judges, log);
-    if ('fault' in shown) return { eventId: placeOf(stored, log).eventId, fault: shown.fault };
-    if (!('event' in shown)) return { withheld: shown.withheld === 'Purged' ? 'purged' : 'clearance' };
-    if (!kinds.includes(shown.event.kind)) return { withheld: undefined };
-    if (rules === undefined) return { event: shown.event };
-    // What is withheld matches nothing.
-    const isMatched = areSeen(asked!, shown.hidden) && rules.matching(factsShown(shown.event)).length > 0;
-    return isMatched ? { event: shown.event } : { withheld: undefined };
+function joined(part: Part, rows: Rows, made: Pick<Lines, 'events' | 'altered' | 'purged'>): Part {
+  return {
+    events: part.events + made.events,
+    withheld: sum(part.withheld, rows.withheld),
+    altered: [...part.altered, ...rows.altered, ...made.altered],
+    purged: part.purged ?? rows.purged ?? made.purged,
   };
+}
+
+function textLengthOf({ content }: StoredEvent): number {
+  return content !== undefined && 'texts' in content ? content.texts[0].length + content.texts[1].length : 0;
 }

@@ -80,6 +80,14 @@ test('turning the fake wall clock back leaves the monotonic one and the timers a
   assert.equal(clock.now(), 5100);
 });
 
+test('an instant is the text that a date has, whatever was shown before it', () => {
+  for (let i = 0; i < 3000; i++) {
+    const ms = Math.floor((i % 2 === 0 ? i * 977_777_777 : 253_402_300_799_999 - i * 86_399_999) - 5e11);
+    for (const each of [ms, ms + 1, ms + 0.5]) assert.equal(instant(each), new Date(each).toISOString());
+  }
+  assert.throws(() => instant(Number.NaN), RangeError);
+});
+
 test('an instant is shown in UTC with milliseconds', () => {
   assert.equal(instant(0), '1970-01-01T00:00:00.000Z');
   assert.equal(instant(1767323046000), '2026-01-02T03:04:06.000Z');

@@ -53,7 +53,26 @@ export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promi
 /** The end of the year 9999: later instants have no text in the interface, and no place in an entry. */
 export const LATEST_MS = RECEIVED_AT_MS_MAX;
 
+const DAY_MS = 86_400_000;
+const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'));
+/** By day, what stands before the time: events that are shown together are of few days. */
+const dates = new Map<number, string>();
+const DATES_MAX = 1000;
+
 /** An instant as the interface shows it: UTC, milliseconds, `Z`. */
 export function instant(unixMs: number): string {
-  return new Date(unixMs).toISOString();
+  const day = Math.floor(unixMs / DAY_MS);
+  const date = dates.get(day);
+  if (date === undefined || !Number.isInteger(unixMs)) {
+    const text = new Date(unixMs).toISOString();
+    if (dates.size >= DATES_MAX) dates.clear();
+    dates.set(day, text.slice(0, -'00:00:00.000Z'.length));
+    return text;
+  }
+  const ms = unixMs - day * DAY_MS;
+  const seconds = Math.floor(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const time = `${TWO_DIGITS[hours]}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}`;
+  return `${date}${time}.${String(1000 + (ms % 1000)).slice(1)}Z`;
 }

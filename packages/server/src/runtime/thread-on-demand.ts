@@ -1,18 +1,17 @@
 // A thread that is started for the first work, and kept: many services never need it.
 
-import type { CallMessage } from './calls.ts';
 import type { ThreadHandle } from './thread.ts';
 
-export class ThreadOnDemand implements AsyncDisposable {
-  readonly #start: () => ThreadHandle<CallMessage>;
-  #thread: ThreadHandle<CallMessage> | undefined;
+export class ThreadOnDemand<Message> implements AsyncDisposable {
+  readonly #start: () => ThreadHandle<Message>;
+  #thread: ThreadHandle<Message> | undefined;
 
-  constructor(start: () => ThreadHandle<CallMessage>) {
+  constructor(start: () => ThreadHandle<Message>) {
     this.#start = start;
   }
 
   /** One that could not open is not kept: the next call tries again. */
-  async started(): Promise<ThreadHandle<CallMessage>> {
+  async started(): Promise<ThreadHandle<Message>> {
     const thread = (this.#thread ??= this.#start());
     try {
       await thread.opened;

@@ -4,7 +4,13 @@
 // that wait for it get an error, and so does its owner: nobody knows how far it came.
 
 import { AssertionError } from 'node:assert';
-import { type MessagePort, parentPort, type Transferable, Worker } from 'node:worker_threads';
+import {
+  type MessagePort,
+  parentPort,
+  type ResourceLimits,
+  type Transferable,
+  Worker,
+} from 'node:worker_threads';
 import { AuditError, type ErrorCode, type ErrorDetail } from '@tallystick/contract';
 import { EvidenceError, type Reason } from '@tallystick/evidence';
 
@@ -60,10 +66,12 @@ export function threadsBeside(module: string) {
     data: unknown,
     onCrash: (error: Error) => void,
     handOver: readonly Transferable[] = [],
+    resourceLimits: ResourceLimits = {},
   ): ThreadHandle<Message> => {
     const worker = new Worker(new URL(`./${name}.${extension}`, module), {
       workerData: data,
       transferList: [...handOver],
+      resourceLimits,
       name,
     });
     return new WorkerHandle<Message>(name, worker, onCrash);

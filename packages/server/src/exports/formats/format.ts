@@ -17,6 +17,8 @@ export interface Format {
   /** The paths of the fields, where each has a place of its own. */
   readonly columns?: readonly string[];
   readonly write: (event: AuditEvent) => string;
+  /** The same from the JSON text of the event, where the format is made of it. */
+  readonly writeText?: (json: string) => string;
 }
 
 export const FORMATS: Readonly<Record<ExportFormat, Format>> = {

@@ -10,6 +10,7 @@ export const JSON_ARRAY: Format = {
   between: ',\n',
   end: '\n]\n',
   write: writeJson,
+  writeText: (json) => json,
 };
 
 export const JSON_LINES: Format = {
@@ -18,5 +19,10 @@ export const JSON_LINES: Format = {
   begin: '',
   between: '',
   end: '',
-  write: (event) => `${writeJson(event)}\n`,
+  write: (event) => line(writeJson(event)),
+  writeText: line,
 };
+
+function line(json: string): string {
+  return `${json}\n`;
+}

@@ -8,6 +8,7 @@
 
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
+import { giveBack } from '../../runtime/give-back.ts';
 import type { Random } from '../../runtime/random.ts';
 
 export interface SealedFilePlace {
@@ -52,6 +53,7 @@ export class SealedFileWriter implements AsyncDisposable {
       const nonce = this.#random.bytes(NONCE_BYTES);
       const frame = this.#frames.seal(bytes.subarray(at, at + FRAME_BYTES_MAX), this.#number, nonce);
       await this.#file.writeFile(frame);
+      giveBack(frame);
       this.#number += 1;
     }
   }
@@ -123,7 +125,10 @@ class Frames {
     length.writeUInt32BE(text.length);
     const cipher = createCipheriv(CIPHER, this.#key, nonce);
     cipher.setAAD(this.#boundTo(number));
-    return Buffer.concat([length, nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
+    const sealed = cipher.update(text);
+    const frame = Buffer.concat([length, nonce, sealed, cipher.final(), cipher.getAuthTag()]);
+    giveBack(sealed);
+    return frame;
   }
 
   open(sealed: Buffer, number: number): Buffer {

@@ -36,6 +36,9 @@ const EVENT_COLUMNS = `${CHECKED_COLUMNS}, ${NOTICES_OF_ENTRY}, ${decidedBy('ten
   (SELECT stream_id FROM streams WHERE streams.tenant = entries.tenant AND first_index <= leaf_index
    ORDER BY first_index DESC LIMIT 1) AS stream_id`;
 
+/** The number of events per read: a page of large events is read in portions. */
+const PORTION = 100;
+
 export class LogTables {
   readonly #trees: TreeTables;
   readonly #tenant: StatementSync;
@@ -124,13 +127,23 @@ export class LogTables {
   ): StoredEvent[] {
     const tenant = this.#numberOf(tenantId);
     if (tenant === undefined) return [];
+    const statement = isFromEnd ? this.#eventsFromEnd : this.#events;
     const rows: Row[] = [];
     let bytes = 0;
-    const statement = isFromEnd ? this.#eventsFromEnd : this.#events;
-    for (const row of statement.iterate(tenant, fromIndex, endIndex, limit)) {
-      rows.push(row);
-      bytes += textBytesOf(row);
-      if (bytes >= bytesMax) break;
+    let [from, end] = [fromIndex, endIndex];
+    while (rows.length < limit && bytes < bytesMax) {
+      // Read at once, rows cost two thirds of what they do one by one.
+      const portion = Math.min(PORTION, limit - rows.length);
+      const read = statement.all(tenant, from, end, portion);
+      for (const row of read) {
+        if (bytes >= bytesMax) break;
+        rows.push(row);
+        bytes += textBytesOf(row);
+      }
+      if (read.length < portion) break;
+      const last = numberOf(read.at(-1), 'leaf_index');
+      if (isFromEnd) end = last;
+      else from = last + 1;
     }
     return this.#eventsIn(tenant, rows);
   }
