@@ -7,6 +7,7 @@ import {
   type DeliveryAttempt,
   ERRORS,
   type InputOf,
+  LIMITS,
   type Recovery,
   type SubscriptionId,
   type TestDelivery,
@@ -15,7 +16,7 @@ import { isAtLeast } from '../access/roles.ts';
 import type { Call } from '../call.ts';
 import { type Cursors, isId, newestFirst, readPage } from '../paging.ts';
 import { type Clock, instant, LATEST_MS } from '../runtime/clock.ts';
-import type { IdempotencyTime } from '../streams/append/idempotency-key.ts';
+import { idempotencyNowMs, type IdempotencyTime } from '../streams/append/idempotency-key.ts';
 import { acceptJob, jobOperation, keepAnswer } from '../work/job-keys.ts';
 import type { Job, JobState, WorkStore } from '../work/jobs.ts';
 import { answersIn, maySeeAnswers } from './answers.ts';
@@ -75,7 +76,7 @@ async function found(
 
 async function test(call: Call, subscriptionId: SubscriptionId, parts: DeliveryOperationParts) {
   const subscription = await found(call, subscriptionId, parts);
-  const notice = testNotice(subscription, parts.nextId(), parts.clock);
+  const notice = testNotice(subscription, testNameOf(call, parts), parts.clock);
   const { attempt, isDelivered } = await parts.sender.send(subscription, notice, 1, call.deadline.signal);
   const { webhookId } = notice;
   // Keep no more for a repeat than the history of a delivery holds, for the same reasons: attempts.ts.
@@ -83,6 +84,13 @@ async function test(call: Call, subscriptionId: SubscriptionId, parts: DeliveryO
   const answer = await keepAnswer(call, kept, parts);
   if (answer.kind === 'Repeated') return { kind: 'Repeated', body: answer.body } as const;
   return { kind: 'Done', body: { ...kept, attempt: seenAttempt(call, subscription, attempt) } } as const;
+}
+
+/** Two nodes that are asked under one key at the same moment both send: under one id, so the consumer takes it for the repeat that it is. */
+function testNameOf({ once, tenantRecord }: Call, parts: DeliveryOperationParts): string {
+  if (once === undefined || tenantRecord === undefined) return parts.nextId();
+  const window = Math.floor(idempotencyNowMs(parts) / LIMITS.idempotencyWindowMs);
+  return [window, Buffer.from(once.fingerprint(tenantRecord)).toString('hex'), once.key].join(' ');
 }
 
 async function recover(

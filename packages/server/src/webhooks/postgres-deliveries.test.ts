@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { LIMITS, type ServiceStatus } from '@tallystick/contract';
+import { LIMITS, type ServiceStatus, type TestDelivery } from '@tallystick/contract';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../testing/admin-caller.ts';
 import { ask } from '../testing/ask.ts';
 import { Consumer, type Got } from '../testing/consumer.ts';
@@ -95,4 +95,24 @@ test('a subscription that is paused through one node is not delivered to by the 
   const got = await consumer.gotMany(EVENTS);
   assert.deepEqual(new Set(got.map((each) => eventIn(each).eventId)), sent);
   assert.equal(consumer.got.length, EVENTS);
+});
+
+test('a test delivery that two nodes are asked for under one key at the same moment has one id, for both', async () => {
+  await using consumer = await Consumer.start();
+  consumer.reply = () => (response) => void setTimeout(() => response.writeHead(200).end(), 500);
+  const { path } = await consuming(nodes[0]!, 'tested', consumer);
+  const test = { key: PLATFORM_KEY, tenant: 'tested', headers: { 'Idempotency-Key': 'one' } };
+  const answers = await Promise.all(
+    nodes.map((node) => ask<TestDelivery>(node, 'POST', `/api/v1${path}/test`, test)),
+  );
+  assert.deepEqual(
+    answers.map(({ code }) => code),
+    ['200', '200'],
+  );
+  const ids = new Set(
+    [...answers.map(({ body }) => body), ...consumer.got.map(({ body }) => body)].map(
+      ({ webhookId }) => webhookId,
+    ),
+  );
+  assert.equal(ids.size, 1);
 });
