@@ -1,16 +1,18 @@
 // W8: deliveries to 20 consumers on loopback, each an origin of its own that answers in 5 ms, of one tenant with a subscription to each:
-// how many a second, how long after the receipt of an event at half of that, and the same while a tenth of the consumers hang. The
-// consumers and the load run on the same machine, so the service has a part of it.
+// how many a second, how long after the receipt of an event at half of that, and the same while a tenth of the consumers hang. Then
+// ingestion for a tenant with a hundred subscriptions, of which one matches, against one with none. The consumers and the load run on
+// the same machine, so the service has a part of it.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { type Backend, POSTGRES, SQLITE, startBenchPostgres } from './backends.ts';
-import { cpuSecondsOf } from './cpu.ts';
+import { cpuSeconds, cpuSecondsOf, isIdleWithin } from './cpu.ts';
 import type { Benchmark, Row } from './measure.ts';
 import type { ConsumersSeen } from './processes/consumers.ts';
-import { ADMIN_KEY, type RunningService, startService } from './processes/processes.ts';
+import { ADMIN_KEY, applyLoad, type RunningService, startService } from './processes/processes.ts';
 import { standardEvent } from './standard-event.ts';
+import { figureRow, inTurns, ratioRow } from './turns.ts';
 
 const CONSUMERS = 20;
 const ANSWER_MS = 5;
@@ -20,6 +22,9 @@ const BURST_EVENTS = 1500;
 const HALF_LOAD = 50;
 const HALF_LOAD_S = 15;
 const TENANT = 'acme';
+const SUBSCRIPTIONS = 100;
+/** Before a turn of ingestion, until what the turn before has left is queued. */
+const REST_MS_MAX = 30_000;
 const SETTINGS = { Webhooks__AllowPrivateTargets: 'true', Encryption__Classifications: 'None' };
 
 export const benchmark = webhooksOn(SQLITE);
@@ -39,16 +44,16 @@ async function measure({ name }: Backend): Promise<Row[]> {
   await using service = await startService(undefined, [], { ...store, ...SETTINGS });
   await using consumers = await Consumers.start();
   const ask = askerOf(service);
-  for (const port of consumers.ports)
-    await ask('/webhooks/subscriptions', {
-      name: `consumer at ${port}`,
-      url: `http://127.0.0.1:${port}/`,
-      eventTypes: ['AuditEventReceived'],
-    });
+  for (const port of consumers.ports) await ask('/webhooks/subscriptions', subscriptionAt(port));
   await burst(ask, consumers, 200, CONSUMERS);
-  const cpuFrom = cpuSecondsOf(service.pid) ?? Number.NaN;
+  const seconds = () => ({
+    service: cpuSecondsOf(service.pid) ?? Number.NaN,
+    database: server && (cpuSeconds([], server)?.database ?? Number.NaN),
+  });
+  const from = seconds();
   const full = await burst(ask, consumers, BURST_EVENTS, CONSUMERS);
-  const cpu = (cpuSecondsOf(service.pid) ?? Number.NaN) - cpuFrom;
+  const to = seconds();
+  const cpuFigure = (cpu: number) => `${((1e6 * cpu) / full.count).toFixed(0)} µs a delivery`;
   const half = await steady(ask, consumers, CONSUMERS);
   const healthy = Math.round(CONSUMERS * 0.9);
   await consumers.tell(`hang ${healthy}`);
@@ -61,8 +66,11 @@ async function measure({ name }: Backend): Promise<Row[]> {
     },
     {
       name: 'processor time of the service, ingestion and index included',
-      figure: `${((1e6 * cpu) / full.count).toFixed(0)} µs a delivery`,
+      figure: cpuFigure(to.service - from.service),
     },
+    ...(from.database === undefined || to.database === undefined
+      ? []
+      : [{ name: 'of the database', figure: cpuFigure(to.database - from.database) }]),
     lagRow(`${HALF_LOAD * CONSUMERS} a second: from receipt to the consumer`, half),
     {
       ...lagRow('the same while a tenth of the consumers hang: those that answer', beside),
@@ -70,7 +78,41 @@ async function measure({ name }: Backend): Promise<Row[]> {
       ratio: beside.p99 / half.p99,
       goal: '<= 1.20',
     },
+    ...(await ingestion(service, consumers)),
   ];
+}
+
+async function ingestion(service: RunningService, consumers: Consumers): Promise<Row[]> {
+  const turnOf = (tenantPrefix: string) => (durationMs: number) =>
+    applyLoad({
+      ...{ port: service.port, path: '/api/v1/audit-events', apiKey: ADMIN_KEY, durationMs },
+      ...{ connections: 64, eventsPerRequest: 1, tenants: 1, tenantPrefix },
+    });
+  const ask = askerOf(service, 'told-0');
+  for (let i = 0; i < SUBSCRIPTIONS; i++) {
+    const action = i === 0 ? standardEvent().action : `Other.Action${i}`;
+    await ask('/webhooks/subscriptions', { ...subscriptionAt(consumers.ports[0]!, i), filters: { action } });
+  }
+  const [alone, told] = await inTurns(
+    [
+      { name: 'no subscription', turn: turnOf('untold') },
+      { name: `${SUBSCRIPTIONS} subscriptions`, turn: turnOf('told') },
+    ],
+    { rounds: 4, before: async () => void (await isIdleWithin(service.pid, REST_MS_MAX)) },
+  );
+  const ratio = { against: 'no subscription', beside: alone!, goal: '>= 0.85' };
+  return [
+    figureRow('ingestion of single events, no subscription', alone!),
+    ratioRow(`the same with ${SUBSCRIPTIONS} subscriptions, of which one matches`, told!, ratio),
+  ];
+}
+
+function subscriptionAt(port: number, number = 0) {
+  return {
+    name: `consumer ${number} at ${port}`,
+    url: `http://127.0.0.1:${port}/`,
+    eventTypes: ['AuditEventReceived'],
+  };
 }
 
 function lagRow(name: string, { p50, p99 }: ConsumersSeen): Row {
@@ -79,11 +121,11 @@ function lagRow(name: string, { p50, p99 }: ConsumersSeen): Row {
 
 type Ask = (path: string, body: object) => Promise<void>;
 
-function askerOf({ port }: RunningService): Ask {
+function askerOf({ port }: RunningService, tenant = TENANT): Ask {
   return async (path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1${path}`, {
       method: 'POST',
-      headers: { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': TENANT, 'Content-Type': 'application/json' },
+      headers: { 'X-API-Key': ADMIN_KEY, 'X-Tenant-Id': tenant, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     });
     if (!answer.ok) throw new Error(`${path} answers ${answer.status}: ${await answer.text()}`);
