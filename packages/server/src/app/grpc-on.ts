@@ -7,7 +7,7 @@ import type { DrainTimes } from '../protocols/http/drain.ts';
 import { listen } from '../protocols/http/listen.ts';
 import type { Senders } from '../protocols/http/senders.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
-import type { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
+import { type LastingAnswers, STRANGERS_LIMITS } from '../protocols/streaming/lasting-answers.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** What the listeners share. */
@@ -45,7 +45,7 @@ export async function grpcOn(
     import('../protocols/grpc/http2/listener.ts'),
     import('../protocols/grpc/http2/drain.ts'),
   ]);
-  const calls = { gateway, bodies, lasting, telemetry };
+  const calls = { gateway, bodies, lasting, strangers: lasting.apart(STRANGERS_LIMITS), telemetry };
   const listener = createGrpcListener({ calls, ids: surroundings, clock, senders, telemetry, tracing, tls });
   const { host } = config.server;
   return {

@@ -12,7 +12,7 @@ import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { createSoapMount } from '../protocols/soap/mount.ts';
-import type { LastingAnswers } from '../protocols/streaming/lasting-answers.ts';
+import { type LastingAnswers, STRANGERS_LIMITS } from '../protocols/streaming/lasting-answers.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { mcpMounts } from './mcp-mounts.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
@@ -37,8 +37,9 @@ export function mountsOn(
     isTls,
     refuse: (...refused) => rest.refuse(...refused),
   });
+  const strangers = lasting.apart(STRANGERS_LIMITS);
   const grpc = VERSIONS.map((version) =>
-    createGrpcMount(version, { gateway, bodies, lasting, telemetry }, isTls),
+    createGrpcMount(version, { gateway, bodies, lasting, strangers, telemetry }, isTls),
   );
   const soap = createSoapMount({ gateway, bodies, isTls, publicUrl });
   const hasIntrospection = config.graphQL.introspection;

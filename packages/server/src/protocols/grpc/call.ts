@@ -20,8 +20,9 @@ import { type ShownStatus, shownStatus } from './error-details.ts';
 import { grpcStatusOf } from './error-status.ts';
 import { type CallForm, encodingOf, formOf, PLAIN_FORM, timeoutMsOf } from './form.ts';
 import { FRAME_HEAD_BYTES, onlyFrame, unpacked } from './frames.ts';
-import { checkHealth, HEALTH_CHECK } from './health.ts';
+import { checkHealth, HEALTH_CHECK, HEALTH_WATCH, watchHealth } from './health.ts';
 import { type Method, methodAt } from './methods.ts';
+import { reflection, REFLECTIONS } from './reflection.ts';
 import { type CallReply, messageReply, statusReply, unsupportedType } from './reply.ts';
 import { queriedMessage } from './queried-message.ts';
 import { JSON_BYTES_MAX, sentMessage } from './sent-message.ts';
@@ -31,6 +32,8 @@ import { streamCall } from './stream-call.ts';
 export interface CallParts {
   /** Of all protocols. */
   readonly lasting: LastingAnswers;
+  /** Of those who need no credential, so that they take nothing from those who have one; by sender. */
+  readonly strangers: LastingAnswers;
   readonly gateway: Gateway;
   readonly bodies: BodyParts;
   readonly telemetry: Telemetry;
@@ -99,6 +102,8 @@ async function unary(
   const { request, path } = exchange;
   const { gateway } = parts;
   if (path === HEALTH_CHECK) return checkHealth(exchange, form, gone, parts);
+  if (path === HEALTH_WATCH) return watchHealth(exchange, form, parts);
+  if (REFLECTIONS.has(path)) return reflection(exchange, form, parts);
   const method = methodAt(path);
   if (method === undefined) throw notFound(path);
   if (request.method !== 'POST' && !(request.method === 'GET' && method.isSafe))
@@ -111,7 +116,7 @@ async function unary(
   if (streams !== undefined) {
     if (streams.client && request.httpVersionMajor < 2)
       throw new AuditError('ROUTE_NOT_FOUND', `${path} needs HTTP/2.`);
-    return streamCall(exchange, method, form, parts);
+    return streamCall(exchange, method, form, parts, gone);
   }
   const queried = request.method === 'GET' ? queriedMessage(exchange.queryText) : undefined;
   const { codec } = queried ?? form;

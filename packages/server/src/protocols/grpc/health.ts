@@ -6,6 +6,7 @@ import { grpcPackage } from '@tallystick/contract/grpc';
 import { parseJson } from '@tallystick/evidence';
 import { receivedMember } from '../../call.ts';
 import { passThrough } from '../../gateway/pipeline.ts';
+import { wait } from '../../runtime/clock.ts';
 import { writeJson } from '../../written-json.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import type { Exchange } from '../http/mount.ts';
@@ -17,18 +18,29 @@ import { type CallParts, readMessage } from './call.ts';
 import { NOT_FOUND } from './error-status.ts';
 import type { CallForm } from './form.ts';
 import { malformed } from './frames.ts';
+import { HEALTH_SERVICE } from './known-files.ts';
+import { beginLasting, lastingReply } from './lasting-reply.ts';
 import { type CallReply, messageReply, statusReply } from './reply.ts';
 
-export const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
+export const HEALTH_CHECK = `/${HEALTH_SERVICE}/Check`;
+export const HEALTH_WATCH = `/${HEALTH_SERVICE}/Watch`;
 
 const READY = messageBinding(operationNamed('health.ready'));
 const REQUEST = { bytesMax: 1024, timeoutMs: READY.limits.timeoutMs };
 const SERVICE = 1;
 const STATUS = 1;
-const SERVING = { name: 'SERVING', number: 1 };
-const NOT_SERVING = { name: 'NOT_SERVING', number: 2 };
 
-let services: ReadonlySet<string> | undefined;
+interface Status {
+  readonly name: string;
+  readonly number: number;
+}
+
+const SERVING: Status = { name: 'SERVING', number: 1 };
+const NOT_SERVING: Status = { name: 'NOT_SERVING', number: 2 };
+const SERVICE_UNKNOWN: Status = { name: 'SERVICE_UNKNOWN', number: 3 };
+
+/** How often a watched status is looked at. */
+const LOOK_MS = 1000;
 
 export async function checkHealth(
   exchange: Exchange,
@@ -36,14 +48,40 @@ export async function checkHealth(
   gone: AbortSignal,
   parts: CallParts,
 ): Promise<CallReply> {
-  const { correlation, path } = exchange;
-  const sending = { sender: '', onSent: () => {} };
-  const service = serviceIn(await readMessage(exchange, REQUEST, form, sending, parts), form);
-  services ??= new Set(['', 'grpc.health.v1.Health', ...VERSIONS.flatMap(servicesOf)]);
-  if (!services.has(service)) {
+  const service = await askedService(exchange, form, parts);
+  if (!isServed(service)) {
     const message = `There is no service ${service.slice(0, 200)}.`;
     return statusReply(form, { status: NOT_FOUND, message, details: [] }, {});
   }
+  return messageReply(form, encoded(await statusNow(exchange, gone, parts), form));
+}
+
+/** The status at once, and whenever it is another; that of a service that there is none of is said, too. */
+export async function watchHealth(exchange: Exchange, form: CallForm, parts: CallParts): Promise<CallReply> {
+  const service = await askedService(exchange, form, parts);
+  const { clock } = parts.gateway;
+  const lasting = beginLasting(exchange, exchange.partition(), parts.strangers, parts);
+  const { signal } = lasting.answer;
+  const changes = async function* () {
+    let told: Status | undefined;
+    while (!signal.aborted) {
+      const status = isServed(service) ? await statusNow(exchange, signal, parts) : SERVICE_UNKNOWN;
+      if (status !== told) yield encoded(status, form);
+      told = status;
+      await wait(clock, LOOK_MS, signal);
+    }
+    if (signal.reason === 'Draining' && told === SERVING) yield encoded(NOT_SERVING, form);
+  };
+  return lastingReply(exchange, form, lasting, changes(), parts);
+}
+
+async function askedService(exchange: Exchange, form: CallForm, parts: CallParts): Promise<string> {
+  const sending = { sender: '', onSent: () => {} };
+  return serviceIn(await readMessage(exchange, REQUEST, form, sending, parts), form);
+}
+
+async function statusNow(exchange: Exchange, gone: AbortSignal, parts: CallParts): Promise<Status> {
+  const { correlation, path } = exchange;
   const { body } = await passThrough(
     {
       operation: READY.operation,
@@ -61,13 +99,23 @@ export async function checkHealth(
     },
     parts.gateway,
   );
-  const status = (body as { status: string }).status === 'Unhealthy' ? NOT_SERVING : SERVING;
-  const message =
-    form.codec === 'Json'
-      ? Buffer.from(writeJson({ status: status.name }))
-      : new WireWriter().tag(STATUS, VARINT).varint(status.number).finish();
-  return messageReply(form, message);
+  return (body as { status: string }).status === 'Unhealthy' ? NOT_SERVING : SERVING;
 }
+
+function encoded({ name, number }: Status, { codec }: CallForm): Uint8Array {
+  if (codec === 'Json') return Buffer.from(writeJson({ status: name }));
+  return new WireWriter().tag(STATUS, VARINT).varint(number).finish();
+}
+
+let services: readonly string[] | undefined;
+
+export function servedServices(): readonly string[] {
+  services ??= [...new Set([HEALTH_SERVICE, ...VERSIONS.flatMap(servicesOf)])];
+  return services;
+}
+
+/** The empty name is the whole process. */
+const isServed = (service: string): boolean => service === '' || servedServices().includes(service);
 
 function servicesOf(version: (typeof VERSIONS)[number]): string[] {
   return interfaceOf(version).methods.map(({ service }) => `${grpcPackage(version)}.${service}`);

@@ -73,6 +73,10 @@ async function failureOf(stream: AsyncIterable<Buffer>): Promise<ServiceError> {
   throw new Error('the stream did not fail');
 }
 
+interface Entry {
+  readonly streamEvent: { readonly sequence: number; readonly action: string };
+}
+
 describe('a stream of batches', () => {
   it('is answered in order, each as it was stored; one that is refused does not end it', async () => {
     const stream = openIngest();
@@ -97,6 +101,34 @@ describe('a stream of batches', () => {
     assert.equal((await answers.next()).done, true);
   });
 
+  it('is stored in the order in which it was sent, also where the next batch is read first', async () => {
+    const stream = openIngest();
+    const payload = { text: 'x'.repeat(3000) };
+    const batches = [300, 1, 300, 2].map((length, batch) =>
+      Array.from({ length }, () => ({
+        ...EVENT,
+        action: `Order.${'ABCD'[batch]}`,
+        ...(length > 2 && { payload }),
+      })),
+    );
+    for (const events of batches) stream.write(batchOf(events));
+    stream.end();
+    let index = 0;
+    for await (const answer of told<Batched>(stream)) {
+      assert.deepEqual([answer.index, answer.answer], [index, 'Created']);
+      index += 1;
+    }
+    const stored: string[] = [];
+    const tail = openTail({ fromSequence: 1 });
+    tail.on('error', () => {});
+    const expected = batches.flat().map(({ action }) => action);
+    for await (const { streamEvent } of told<Entry>(tail, TAIL.response)) {
+      if (streamEvent.action.startsWith('Order.')) stored.push(streamEvent.action);
+      if (stored.length === expected.length) break;
+    }
+    assert.deepEqual(stored, expected);
+  });
+
   it('is refused as a whole where its sender may not write', async () => {
     const unknown = await failureOf(openIngest('tsk_none'));
     assert.equal(unknown.code, status.UNAUTHENTICATED);
@@ -117,10 +149,6 @@ describe('a stream of batches', () => {
 });
 
 describe('the tail of a log', () => {
-  interface Entry {
-    readonly streamEvent: { readonly sequence: number; readonly action: string };
-  }
-
   it('begins where it is asked to, and goes on with what is sent then', async () => {
     const { text } = await rest.get('/api/v2/event-streams');
     const [{ lastSequence }] = (JSON.parse(text) as { data: [{ lastSequence: number }] }).data;

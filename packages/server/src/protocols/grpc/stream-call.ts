@@ -9,7 +9,7 @@ import {
   REST_STATUS_OF_ERROR,
   type TenantId,
 } from '@tallystick/contract';
-import { TAIL } from '@tallystick/contract/grpc';
+import { type MessagePlan, TAIL } from '@tallystick/contract/grpc';
 import { type Arrival, enter, passThrough } from '../../gateway/pipeline.ts';
 import { asAuditError, shownError } from '../../gateway/shown-error.ts';
 import { writeJson } from '../../written-json.ts';
@@ -20,16 +20,17 @@ import { receiveMessage } from '../input/message-input.ts';
 import { encodeMessage } from '../protobuf/encode.ts';
 import { toProtoJson } from '../protobuf/json-form.ts';
 import type { LastingAnswer } from '../streaming/lasting-answers.ts';
+import { inOrder } from '../streaming/in-order.ts';
 import { openTail } from '../streaming/tail.ts';
 import { tailAsk, type TailArrival } from '../streaming/tail-ask.ts';
-import { type CallParts, readMessage, shown } from './call.ts';
-import { type CallForm, encodingOf, timeoutMsOf } from './form.ts';
+import { type CallParts, readMessage } from './call.ts';
+import { type CallForm, encodingOf } from './form.ts';
 import { sentFrames } from './sent-frames.ts';
-import { unpacked } from './frames.ts';
+import { type Frame, unpacked } from './frames.ts';
 import type { Method } from './methods.ts';
-import { type CallReply, streamReply } from './reply.ts';
+import { beginLasting, lastingReply } from './lasting-reply.ts';
+import type { CallReply } from './reply.ts';
 import { sentMessage } from './sent-message.ts';
-import { type Wait, waitOf } from './sender-waits.ts';
 
 interface StreamCall {
   readonly exchange: Exchange;
@@ -39,7 +40,6 @@ interface StreamCall {
   readonly arrival: TailArrival;
   readonly tenant: TenantId;
   readonly lasting: LastingAnswer;
-  readonly wait: Wait;
 }
 
 /** Rejects before anything was answered; what goes wrong later ends the stream with its status. */
@@ -48,93 +48,86 @@ export async function streamCall(
   method: Method,
   form: CallForm,
   parts: CallParts,
+  gone: AbortSignal,
 ): Promise<CallReply> {
-  const { gateway, telemetry } = parts;
-  const wait = waitOf(exchange, timeoutMsOf(exchange.request.headers), gateway.clock);
-  const { version } = method;
+  const { gateway } = parts;
+  const { version, response } = method;
   const sender = ratedSender(exchange, gateway.clock);
   const { correlation, path } = exchange;
-  const arrival = { ...callFacts(exchange), version, correlation, sender, path, gone: wait.gone };
+  const arrival = { ...callFacts(exchange), version, correlation, sender, path, gone };
+  const { tenant } = await enter(arrival, gateway);
+  if (tenant === undefined) throw new AuditError('MISSING_TENANT', ERRORS.MISSING_TENANT.meaning);
+  const lasting = beginLasting(exchange, tenant, parts.lasting, parts);
   try {
-    const { tenant } = await enter(arrival, gateway);
-    if (tenant === undefined) throw new AuditError('MISSING_TENANT', ERRORS.MISSING_TENANT.meaning);
-    const lasting = parts.lasting.begin(tenant);
-    wait.gone.addEventListener('abort', () => lasting.leave());
-    const call = { exchange, method, form, parts, arrival, tenant, lasting, wait };
+    const lastingArrival = { ...arrival, gone: lasting.wait.gone };
+    const call = { exchange, method, form, parts, arrival: lastingArrival, tenant, lasting: lasting.answer };
     const values = method.method === TAIL ? await tailed(call) : ingested(call);
-    const failed = (error: unknown) =>
-      shown(asAuditError(error, exchange, telemetry), exchange, parts, wait.isLate());
-    return streamReply(form, messagesOf(call, values), failed);
+    return lastingReply(exchange, form, lasting, encoded(values, response, form), parts);
   } catch (error) {
-    wait[Symbol.dispose]();
+    lasting[Symbol.dispose]();
     throw error;
   }
 }
 
-async function* messagesOf(
-  { method: { response }, form, lasting, wait }: StreamCall,
+async function* encoded(
   values: AsyncIterable<object>,
+  response: MessagePlan,
+  { codec }: CallForm,
 ): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const value of values) {
-      yield form.codec === 'Proto'
-        ? encodeMessage(response, value)
-        : Buffer.from(writeJson(toProtoJson(response, value)));
-    }
-    if (lasting.signal.reason === 'Draining')
-      throw new AuditError('SERVICE_UNAVAILABLE', 'The service is stopping; go on where this stream ends.');
-    if (wait.isLate()) throw new AuditError('SERVICE_UNAVAILABLE', 'The time of the call is over.');
-  } finally {
-    wait[Symbol.dispose]();
-    lasting[Symbol.dispose]();
+  for await (const value of values) {
+    yield codec === 'Proto'
+      ? encodeMessage(response, value)
+      : Buffer.from(writeJson(toProtoJson(response, value)));
   }
 }
 
 async function tailed(call: StreamCall): Promise<AsyncIterable<object>> {
   const { method, form, parts, tenant, lasting, arrival } = call;
   const { gateway } = parts;
-  try {
-    const bytes = await readMessage(call.exchange, method, form, { sender: tenant, onSent: () => {} }, parts);
-    const { fromSequence } = sentMessage(method, form.codec, bytes).members as { fromSequence?: number };
-    if (fromSequence !== undefined && !(Number.isSafeInteger(fromSequence) && fromSequence >= 1)) {
-      const [field, issue] = ['fromSequence', 'must be a whole number from 1'];
-      const details = [{ field, issue, value: fromSequence }];
-      throw new AuditError('VALIDATION_FAILED', `${field} ${issue}.`, { details });
-    }
-    const { growth, clock } = gateway;
-    const ask = tailAsk(arrival, gateway);
-    return shownEntries(await openTail(fromSequence, { ask, tenant, growth, clock, lasting }));
-  } catch (error) {
-    lasting[Symbol.dispose]();
-    throw error;
+  const bytes = await readMessage(call.exchange, method, form, { sender: tenant, onSent: () => {} }, parts);
+  const { fromSequence } = sentMessage(method, form.codec, bytes).members as { fromSequence?: number };
+  if (fromSequence !== undefined && !(Number.isSafeInteger(fromSequence) && fromSequence >= 1)) {
+    const [field, issue] = ['fromSequence', 'must be a whole number from 1'];
+    const details = [{ field, issue, value: fromSequence }];
+    throw new AuditError('VALIDATION_FAILED', `${field} ${issue}.`, { details });
   }
+  const { growth, clock } = gateway;
+  const ask = tailAsk(arrival, gateway);
+  return shownEntries(await openTail(fromSequence, { ask, tenant, growth, clock, lasting }));
 }
 
 async function* shownEntries(entries: AsyncIterable<object>): AsyncGenerator<object> {
   for await (const streamEvent of entries) yield { streamEvent };
 }
 
-/** One batch after the other: while one is stored no more is read than fits into the window, which holds the sender. */
-async function* ingested(call: StreamCall): AsyncGenerator<object> {
+/**
+ * One batch is stored after the other, and the next one is read meanwhile. No more is taken than fits into the window beside
+ * these, which holds the sender.
+ */
+function ingested(call: StreamCall): AsyncIterable<object> {
   const { exchange, method, tenant, lasting, parts } = call;
   const { request } = exchange;
   const limits = { bytesMax: method.bytesMax, stillMs: STILL_MS, stop: lasting.signal };
-  let index = 0;
-  for await (const frame of sentFrames(request, tenant, limits, parts.bodies)) {
-    const bytes = await unpacked(frame, encodingOf(request.headers), method.bytesMax);
-    yield { index, ...(await ingestedBatch(call, bytes)) };
-    index += 1;
-    if (lasting.signal.aborted) return;
-  }
+  let before: Promise<unknown> = Promise.resolve();
+  const work = async (frame: Frame, index: number) => {
+    const done = ingestedBatch(call, frame, before);
+    before = done.catch(() => {});
+    return { index, ...(await done) };
+  };
+  return inOrder(sentFrames(request, tenant, limits, parts.bodies), work, AT_WORK_MAX);
 }
 
+/** The batch that is stored, and the one that is read. */
+const AT_WORK_MAX = 2;
 /** Between two messages. */
 const STILL_MS = 60_000;
 
-async function ingestedBatch(call: StreamCall, bytes: Uint8Array): Promise<object> {
+/** `before`: the batch before this one is done. What a sender sends first stands first in the log. */
+async function ingestedBatch(call: StreamCall, frame: Frame, before: Promise<unknown>): Promise<object> {
   const { exchange, method, form, parts, arrival } = call;
   const { gateway, bodies, telemetry } = parts;
   const { operation, binding } = method;
+  const bytes = await unpacked(frame, encodingOf(exchange.request.headers), method.bytesMax);
   try {
     const sent = sentMessage(method, form.codec, bytes);
     const { idempotencyKey, ...members } = sent.members as { idempotencyKey?: string };
@@ -146,8 +139,12 @@ async function ingestedBatch(call: StreamCall, bytes: Uint8Array): Promise<objec
         operation,
         addressedTenant: undefined,
         idempotencyKey,
-        receive: (sender) =>
-          receiveMessage(binding, { ...sent, members }, sender, idempotencyKey !== undefined, bodies),
+        async receive(sender) {
+          const isKeyed = idempotencyKey !== undefined;
+          const received = await receiveMessage(binding, { ...sent, members }, sender, isKeyed, bodies);
+          await before;
+          return received;
+        },
       } satisfies Arrival,
       gateway,
     );

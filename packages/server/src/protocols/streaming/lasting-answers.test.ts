@@ -5,7 +5,7 @@ import { createFakeClock } from '../../testing/fake-clock.ts';
 import { LastingAnswers } from './lasting-answers.ts';
 
 const [ACME, OTHER, THIRD] = ['acme', 'other', 'third'] as [TenantId, TenantId, TenantId];
-const LIMITED = { perTenantMax: 2, max: 3, ms: 3_600_000 };
+const LIMITED = { perOwnerMax: 2, owner: 'tenant', max: 3, ms: 3_600_000 };
 
 const codeOf = (run: () => unknown): string => {
   try {

@@ -1,7 +1,7 @@
-// Answers that last: a tail of a log, a stream of messages. They are counted, for each tenant and for the process, and each
+// Answers that last: a tail of a log, a stream of messages. They are counted, for each tenant, or sender, and for the process, and each
 // ends when its reader goes, after a time, and when the service drains; clients come back and go on from where they were.
 
-import { AuditError, LIMITS, type TenantId } from '@tallystick/contract';
+import { AuditError, LIMITS } from '@tallystick/contract';
 import type { Clock } from '../../runtime/clock.ts';
 
 /** Why it ends: over its time, or the service stops. Readers of both may come back. */
@@ -16,14 +16,25 @@ export interface LastingAnswer extends Disposable {
 }
 
 export interface LastingLimits {
-  readonly perTenantMax: number;
+  readonly perOwnerMax: number;
+  /** What the error says that has so many. */
+  readonly owner: string;
   readonly max: number;
   readonly ms: number;
 }
 
 const LASTING_LIMITS: LastingLimits = {
-  perTenantMax: LIMITS.lastingAnswersPerTenantMax,
+  perOwnerMax: LIMITS.lastingAnswersPerTenantMax,
+  owner: 'tenant',
   max: LIMITS.lastingAnswersMax,
+  ms: LIMITS.lastingAnswerMsMax,
+};
+
+/** Of those who are asked for no credential: enough for balancers and tools. */
+export const STRANGERS_LIMITS: LastingLimits = {
+  perOwnerMax: 20,
+  owner: 'sender',
+  max: 200,
   ms: LIMITS.lastingAnswerMsMax,
 };
 
@@ -33,7 +44,7 @@ export class LastingAnswers {
   readonly #draining: AbortSignal;
   readonly #limits: LastingLimits;
   readonly #open = new Set<AbortController>();
-  readonly #byTenant = new Map<TenantId, number>();
+  readonly #byOwner = new Map<string, number>();
 
   constructor(draining: AbortSignal, clock: Clock, limits = LASTING_LIMITS) {
     this.#clock = clock;
@@ -45,18 +56,18 @@ export class LastingAnswers {
   }
 
   /** Throws RATE_LIMITED where there are too many, and SERVICE_UNAVAILABLE when the service stops. */
-  begin(tenant: TenantId): LastingAnswer {
+  begin(whose: string): LastingAnswer {
     if (this.#draining.aborted) throw new AuditError('SERVICE_UNAVAILABLE', 'The service is stopping.');
-    const { perTenantMax, max, ms } = this.#limits;
-    const ofTenant = this.#byTenant.get(tenant) ?? 0;
-    if (ofTenant >= perTenantMax) throw tooMany(`of a tenant at a time is ${perTenantMax}`);
+    const { perOwnerMax, owner, max, ms } = this.#limits;
+    const ofOwner = this.#byOwner.get(whose) ?? 0;
+    if (ofOwner >= perOwnerMax) throw tooMany(`of a ${owner} at a time is ${perOwnerMax}`);
     if (this.#open.size >= max) throw tooMany(`at a time is ${max}`);
-    this.#byTenant.set(tenant, ofTenant + 1);
+    this.#byOwner.set(whose, ofOwner + 1);
     const controller = new AbortController();
     this.#open.add(controller);
     const release = () => {
       timer.cancel();
-      if (this.#open.delete(controller)) this.#leave(tenant);
+      if (this.#open.delete(controller)) this.#leave(whose);
     };
     const timer = this.#clock.after(ms, () => {
       end(controller, 'Over');
@@ -69,10 +80,15 @@ export class LastingAnswers {
     };
   }
 
-  #leave(tenant: TenantId): void {
-    const left = (this.#byTenant.get(tenant) ?? 1) - 1;
-    if (left === 0) this.#byTenant.delete(tenant);
-    else this.#byTenant.set(tenant, left);
+  /** Those that are counted by themselves, and end for the same reasons. */
+  apart(limits: LastingLimits): LastingAnswers {
+    return new LastingAnswers(this.#draining, this.#clock, limits);
+  }
+
+  #leave(whose: string): void {
+    const left = (this.#byOwner.get(whose) ?? 1) - 1;
+    if (left === 0) this.#byOwner.delete(whose);
+    else this.#byOwner.set(whose, left);
   }
 }
 
