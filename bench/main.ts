@@ -28,6 +28,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   'purge-postgres': async () => ({ benchmark: (await import('./purge.ts')).onPostgres }),
   exports: () => import('./exports.ts'),
   'exports-postgres': async () => ({ benchmark: (await import('./exports.ts')).onPostgres }),
+  protocols: () => import('./protocols.ts'),
   webhooks: () => import('./webhooks.ts'),
   'webhooks-postgres': async () => ({ benchmark: (await import('./webhooks.ts')).onPostgres }),
   outbound: () => import('./outbound.ts'),

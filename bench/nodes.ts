@@ -10,7 +10,8 @@ import { startBenchPostgres } from './backends.ts';
 import { CORES, coresBetween, cpuSeconds, type Share } from './cpu.ts';
 import { type Benchmark, median, type Row } from './measure.ts';
 import { untilIndexed } from './processes/caller.ts';
-import type { Load, LoadSeen } from './processes/load.ts';
+import type { Load } from './processes/load.ts';
+import type { LoadSeen } from './processes/observed.ts';
 import { ADMIN_KEY, applyLoad, type RunningService, startService } from './processes/processes.ts';
 import { figureRow, inTurns, type LoadContender, ratioRow } from './turns.ts';
 

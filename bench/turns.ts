@@ -2,7 +2,7 @@
 // what they saw. BENCH_ROUNDS sets another number of rounds.
 
 import { median, type Row } from './measure.ts';
-import type { LoadSeen } from './processes/load.ts';
+import type { LoadSeen } from './processes/observed.ts';
 
 /** A process, or several, that can be made to stand still. */
 export interface Stoppable {

@@ -107,10 +107,16 @@ export class Answer {
 }
 
 /** A request as it goes over the wire, in one piece. `headers` are whole lines, each with its end. */
-export function requestOf(method: 'GET' | 'POST', path: string, headers: string, body?: Buffer): Buffer {
+export function requestOf(
+  method: 'GET' | 'POST',
+  path: string,
+  headers: string,
+  body?: Buffer,
+  contentType = 'application/json',
+): Buffer {
   const start = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}`;
   if (body === undefined) return Buffer.from(`${start}\r\n`, 'latin1');
-  const head = `${start}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const head = `${start}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n`;
   const request = Buffer.allocUnsafe(head.length + body.length);
   request.write(head, 0, 'latin1');
   body.copy(request, head.length);

@@ -7,7 +7,9 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Filled, Filling } from './fill.ts';
 import type { Stoppable } from '../turns.ts';
-import type { Load, LoadSeen } from './load.ts';
+import type { GrpcLoad } from './grpc-load.ts';
+import type { Load } from './load.ts';
+import type { LoadSeen } from './observed.ts';
 import type { StagedCopy } from './staged-copy.ts';
 import type { SteadyLoad, SteadyLoadSeen } from './steady-load.ts';
 
@@ -70,6 +72,10 @@ export function startPeer(file: string, databaseUrl: string): Promise<Running> {
 
 export function applyLoad(load: Load): Promise<LoadSeen> {
   return outcome(startClient('load.ts', load));
+}
+
+export function applyGrpcLoad(load: GrpcLoad): Promise<LoadSeen> {
+  return outcome(startClient('grpc-load.ts', load));
 }
 
 export function applyStagedCopy(copy: StagedCopy): Promise<LoadSeen> {

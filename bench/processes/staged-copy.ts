@@ -8,7 +8,7 @@ import { SCHEMA } from '../../packages/server/src/storage/postgres/connection/da
 import { DATABASE_ROLES, TENANTS_SETTING } from '../../packages/server/src/storage/postgres/schema/rights.ts';
 import { percentile } from '../measure.ts';
 import { copyIn, copyOut } from './copy.ts';
-import type { LoadSeen } from './load.ts';
+import type { LoadSeen } from './observed.ts';
 
 export interface StagedCopy {
   /** The database that the service stores in, and the tenant whose rows are taken. */
