@@ -2,8 +2,6 @@
 // beside pages of sound events that are much work to read, a cheap GET is answered in time.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,15 +10,11 @@ import { type EventStream, type List, OPERATIONS } from '@tallystick/contract';
 import { type Backend, BACKENDS } from './backends.ts';
 import { heavyRules } from './heavy-rules.ts';
 import { heavyBodies, heavyToRead, type HostileBody, hostileBodies } from './hostile-bodies.ts';
+import { AGAIN_MAX, Probe, PROMISED_MS, WAIT_MS_MAX } from './probe.ts';
 import { KEY, type Service, startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
 import { residentMb } from './usage.ts';
 
-/** What is promised on a quiet machine. */
-const PROMISED_MS = 100;
-/** A suite runs other things beside it, so the short form notices only what blocks for a second. */
-const WAIT_MS_MAX = SIZE.isLong ? PROMISED_MS : 1000;
-const AGAIN_MAX = 2;
 const GROWTH_MB_MAX = SIZE.isLong ? 100 : 150;
 
 interface Seen {
@@ -36,26 +30,6 @@ interface Seen {
 }
 
 const BATCH = '/audit-events/batch';
-
-class Probe implements AsyncDisposable {
-  readonly #child: ChildProcess;
-
-  constructor(url: string) {
-    this.#child = fork(join(import.meta.dirname, 'processes/probe.ts'), [url]);
-  }
-
-  /** Since the last time it was asked. */
-  async longestMs(): Promise<number> {
-    this.#child.send('report');
-    const [longestMs] = (await once(this.#child, 'message')) as [number];
-    return longestMs;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill();
-    await once(this.#child, 'exit');
-  }
-}
 
 interface Request {
   readonly name: string;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { get, type RequestOptions } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,9 +71,12 @@ test('a file that is missing, or no key to the certificate, is a wrong setting',
 });
 
 /** A connection whose handshake is done, by whatever certificate the service shows. */
-function connected(port: number, options: { readonly ALPNProtocols?: string[] } = {}): Promise<TLSSocket> {
+function connected(
+  port: number | undefined,
+  options: { readonly ALPNProtocols?: string[] } = {},
+): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options }, () =>
+    const socket = connect({ port: port!, host: '127.0.0.1', rejectUnauthorized: false, ...options }, () =>
       resolve(socket),
     );
     socket.once('error', reject);
@@ -79,7 +84,7 @@ function connected(port: number, options: { readonly ALPNProtocols?: string[] } 
 }
 
 /** The name in the certificate that a new connection is shown. */
-async function shownName(port: number): Promise<string | string[] | undefined> {
+async function shownName(port: number | undefined): Promise<string | string[] | undefined> {
   const socket = await connected(port);
   const name = socket.getPeerCertificate().subject.CN;
   socket.destroy();
@@ -100,11 +105,15 @@ test('a renewed pair is taken up; until both files fit the old one serves, and a
   await using app = await startTestApp({
     Server__Tls__Certificate: files.certificate,
     Server__Tls__Key: files.key,
+    Grpc__Port: '0',
   });
   const warnings = () =>
     app.lines.filter(({ message }) => String(message).startsWith('the certificate in use stays'));
   const told = (cause: RegExp) => until(() => warnings().some((line) => cause.test(String(line['cause']))));
   const open = await connected(app.port);
+  const session = connectHttp2(`https://127.0.0.1:${app.grpcPort}`, { rejectUnauthorized: false });
+  await once(session, 'connect');
+  assert.equal(await shownName(app.grpcPort), 'first');
   assert.equal(await shownName(app.port), 'first');
 
   write(files.certificate, second.certificate);
@@ -118,6 +127,7 @@ test('a renewed pair is taken up; until both files fit the old one serves, and a
   assert.equal(await shownName(app.port), 'first', 'an empty key');
   write(files.key, second.key);
   await until(async () => (await shownName(app.port)) === 'second');
+  assert.equal(await shownName(app.grpcPort), 'second', 'the port of gRPC');
   assert.ok(app.lines.some(({ message }) => message === 'a new certificate is in use'));
   assert.ok(!JSON.stringify(app.lines).includes('PRIVATE KEY'));
   assert.equal(warnings().length, 3, 'each trouble is told of once');
@@ -125,6 +135,10 @@ test('a renewed pair is taken up; until both files fit the old one serves, and a
   const answered = new Promise<string>((resolve) => open.once('data', (chunk) => resolve(String(chunk))));
   open.write('GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   assert.match(await answered, /^HTTP\/1\.1 200 OK/, 'a connection that was open is served on');
+  await new Promise<void>((resolve, reject) =>
+    session.ping((error) => (error === null ? resolve() : reject(error))),
+  );
+  session.destroy();
 });
 
 test('HTTP/1.1 is agreed on with clients that could speak HTTP/2 as well', async () => {
