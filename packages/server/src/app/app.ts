@@ -25,6 +25,7 @@ import { drain, type DrainTimes } from '../protocols/http/drain.ts';
 import type { HttpServer } from '../protocols/http/http-server.ts';
 import { listen } from '../protocols/http/listen.ts';
 import { createListener } from '../protocols/http/listener.ts';
+import type { Mount } from '../protocols/http/mount.ts';
 import { LargeBodyParser } from '../protocols/input/large-body-parser.ts';
 import { createCors } from '../protocols/http/cors.ts';
 import { createSenders, type Senders } from '../protocols/http/senders.ts';
@@ -38,6 +39,7 @@ import { createScrubber } from '../streams/checkpoints/scrubber.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { findJobKey } from '../work/job-keys.ts';
 import { startCertificateLoop } from './certificate-loop.ts';
+import { loadMounts } from './load-mounts.ts';
 import { startLoops } from './loops.ts';
 import { type Entrance, grpcOn, type GrpcPort } from './grpc-on.ts';
 import { bodiesOn, mountsOn } from './mounts-on.ts';
@@ -78,13 +80,12 @@ export async function createApp(
   const lifecycle = createLifecycle();
   const health = createHealth(clock, lifecycle);
   const witnessPolicy = await readWitnessPolicy(config);
-  const meter = createMeter(clock);
-  const growth = createLogGrowth();
   const waysOut = createWaysOut(config, clock, overrides.resolveConsumer);
   let address = '';
   const publicUrl = () => (config.server.publicUrl ?? address).replace(/\/+$/, '');
-  const own = { validate: createValidate(), meter, growth, waysOut, keyring: keyringOf(config), publicUrl };
-  const surroundings = { ...around, ...own, config, witnessPolicy };
+  const measures = { meter: createMeter(clock), growth: createLogGrowth() };
+  const own = { validate: createValidate(), waysOut, keyring: keyringOf(config), publicUrl, witnessPolicy };
+  const surroundings = { ...around, ...measures, ...own, config };
   const store = createStore(surroundings, overrides.around);
   const { storage, anchor, sequencer, checkpointer, witnessing } = store;
   const scrubber = createScrubber({ trees: storage.tree, signing: store.signing, clock, random, telemetry });
@@ -103,7 +104,7 @@ export async function createApp(
   const { largeBodies = new LargeBodyParser(telemetry) } = overrides;
   const lasting = new LastingAnswers(lifecycle.draining, clock);
   const entrance = { bodies: bodiesOn(clock, largeBodies), senders: sendersOn(config), lasting, tls };
-  const server = listenerOn(gateway, surroundings, { ...overrides, ...entrance });
+  const { server, mounts } = listenerOn(gateway, surroundings, { ...overrides, ...entrance });
   const grpc = await grpcOn(gateway, entrance, surroundings);
 
   // The node gives up its shares once no loop works on them any more.
@@ -126,6 +127,7 @@ export async function createApp(
       for (const each of [scrubber, indexScrubber]) each.start();
       built.use(openTelemetry?.exportMetrics(readings));
       lifecycle.moveTo('Serving');
+      built.use(loadMounts(mounts, surroundings));
       return { address, grpcPort, firstKey };
     },
     [Symbol.asyncDispose]: () => {
@@ -181,28 +183,26 @@ async function drainBoth(
   if (connections > 0) telemetry.warn('requests took too long and were cut off', { connections });
 }
 
-interface ListenerParts extends Pick<Overrides, 'mounts'>, Entrance {}
-
 /** The way in over HTTP, with the protocols that are mounted there. */
 function listenerOn(
   gateway: Gateway,
   surroundings: Surroundings,
-  { bodies, senders, lasting, mounts, tls }: ListenerParts,
-): HttpServer {
+  { senders, tls, mounts: others, ...parts }: Pick<Overrides, 'mounts'> & Entrance,
+): { server: HttpServer; mounts: readonly Mount[] } {
   const { config, clock, telemetry, tracing } = surroundings;
-  const { server } = config;
-  const isTls = tls !== undefined || server.publicUrl?.startsWith('https:') === true;
-  return createListener({
-    mounts: [...mountsOn(gateway, surroundings, { bodies, lasting, isTls }), ...(mounts?.(gateway) ?? [])],
+  const mounts = [...mountsOn(gateway, surroundings, { ...parts, tls }), ...(others?.(gateway) ?? [])];
+  const server = createListener({
+    mounts,
     ids: surroundings,
     clock,
     senders,
-    cors: createCors(server.corsOrigins),
+    cors: createCors(config.server.corsOrigins),
     telemetry,
     tracing,
     tls,
     isDraining: () => gateway.lifecycle.phase === 'Draining',
   });
+  return { server, mounts };
 }
 
 const sendersOn = ({ server, environment }: Config): Senders =>

@@ -12,24 +12,20 @@ import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
 import { createRestMount } from '../protocols/rest/mount.ts';
 import { createSoapMount } from '../protocols/soap/mount.ts';
-import { type LastingAnswers, STRANGERS_LIMITS } from '../protocols/streaming/lasting-answers.ts';
+import { STRANGERS_LIMITS } from '../protocols/streaming/lasting-answers.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Entrance } from './grpc-on.ts';
 import { mcpMounts } from './mcp-mounts.ts';
 import type { Overrides, Surroundings } from './surroundings.ts';
-
-export interface MountParts {
-  readonly bodies: BodyParts;
-  readonly lasting: LastingAnswers;
-  /** Whether the service is reached over TLS, here or at a proxy in front. */
-  readonly isTls: boolean;
-}
 
 export function mountsOn(
   gateway: Gateway,
   surroundings: Surroundings,
-  { bodies, lasting, isTls }: MountParts,
+  { bodies, lasting, tls }: Omit<Entrance, 'senders'>,
 ): Mount[] {
   const { config, telemetry, publicUrl } = surroundings;
+  // Here or at a proxy in front.
+  const isTls = tls !== undefined || config.server.publicUrl?.startsWith('https:') === true;
   const rest = createRestMount({ gateway, bodies, isTls });
   const docs = createDocsMounts({
     operations: new Set(namesOf(gateway.operations)),

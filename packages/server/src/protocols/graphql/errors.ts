@@ -5,7 +5,7 @@ import type { GraphQLError } from 'graphql';
 import { AuditError, cutText, type ErrorDetail, LIMITS } from '@tallystick/contract';
 import { asAuditError, type ErrorPlace, shownError } from '../../gateway/shown-error.ts';
 import type { Telemetry } from '../../telemetry.ts';
-import type { Graphql } from './schema.ts';
+import type { Graphql } from './library.ts';
 
 export interface ShownGraphqlError {
   readonly message: string;

@@ -13,6 +13,7 @@ import type { ErrorReply, Exchange, Mount, Reply } from '../http/mount.ts';
 import { ratedSender } from '../http/rated-sender.ts';
 import { callFacts, header } from '../http/request-headers.ts';
 import { standingHeaders } from '../http/standing-headers.ts';
+import { once } from '../http/static-file.ts';
 import { versionHeaders } from '../http/version-headers.ts';
 import type { BodyParts } from '../input/json-body.ts';
 import type { LastingAnswers } from '../streaming/lasting-answers.ts';
@@ -54,14 +55,13 @@ interface Served {
 export function createGraphqlMount(version: Version, options: GraphqlOptions): Mount {
   const prefix = `/graphql/${version}`;
   const { gateway, isTls, hasIntrospection } = options;
-  let loaded: Promise<Served> | undefined;
-  const load = () =>
-    (loaded ??= loadSchema(version, gateway.operations).then((schema) => ({
-      schema,
-      documents: new Documents(schema, hasIntrospection),
-    })));
+  const load = once(async () => {
+    const schema = await loadSchema(version, gateway.operations);
+    return { schema, documents: new Documents(schema, hasIntrospection) };
+  });
   return {
     prefix,
+    load,
     standingHeaders: standingHeaders(isTls),
     async handle(exchange) {
       if (exchange.path !== prefix) {

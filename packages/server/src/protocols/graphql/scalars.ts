@@ -3,7 +3,7 @@
 
 import type { GraphQLScalarType, GraphQLSchema, ValueNode } from 'graphql';
 import { parseJson, scanJson } from '@tallystick/evidence';
-import type { Graphql } from './schema.ts';
+import type { Graphql } from './library.ts';
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 

@@ -1,5 +1,5 @@
 // The schema of a version, ready to be executed: parsed by the library, with scalars and enums as our rules have them, and
-// with what each field is an operation of. The library is loaded when somebody asks over GraphQL for the first time.
+// with what each field is an operation of.
 
 import type { GraphQLEnumType, GraphQLSchema } from 'graphql';
 import {
@@ -15,10 +15,10 @@ import {
 } from '@tallystick/contract';
 import { graphqlFields, type GraphqlLink, graphqlRoot, LINKS, sdlOf } from '@tallystick/contract/graphql';
 import type { Operations } from '../../operations.ts';
+import { pauseForOthers } from '../../runtime/pause.ts';
 import { type MessageBinding, messageBinding } from '../input/message-input.ts';
+import { type Graphql, loadLibrary } from './library.ts';
 import { setScalars } from './scalars.ts';
-
-export type Graphql = typeof import('graphql');
 
 /** An operation as a field: of a root, or a link. */
 export interface OperationField {
@@ -40,13 +40,13 @@ export interface ServedSchema {
   readonly typeOf: (union: string, value: object) => string | undefined;
 }
 
+const schemas = new Map<Version, Promise<GraphQLSchema>>();
+
 export async function loadSchema(version: Version, operations: Operations): Promise<ServedSchema> {
-  const library = await import('graphql');
-  const schema = library.buildSchema(sdlOf(version));
-  setScalars(schema, library);
-  for (const type of Object.values(schema.getTypeMap())) {
-    if (library.isEnumType(type) && !type.name.startsWith('__')) leaveWordsToGateway(type, library);
-  }
+  const library = await loadLibrary();
+  const made = schemas.get(version) ?? makeSchema(version, library);
+  schemas.set(version, made);
+  const schema = await made;
   const served = [...graphqlFields(version)].filter(([, { name }]) => operations[name] !== undefined);
   const roots = new Map(served.map(([name, operation]) => [name, fieldOf(operation)]));
   const links = Object.entries(LINKS[version] ?? {}).flatMap(([parent, all]) =>
@@ -65,6 +65,22 @@ export async function loadSchema(version: Version, operations: Operations): Prom
       return branches === undefined ? undefined : branchOf(branches, value)?.title;
     },
   };
+}
+
+/** Each step holds the thread, so others have a turn between them (P17). */
+async function makeSchema(version: Version, library: Graphql): Promise<GraphQLSchema> {
+  await pauseForOthers();
+  const text = sdlOf(version);
+  await pauseForOthers();
+  const document = library.parse(text, { noLocation: true });
+  await pauseForOthers();
+  // The contract's tests validate it.
+  const schema = library.buildASTSchema(document, { assumeValid: true });
+  setScalars(schema, library);
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (library.isEnumType(type) && !type.name.startsWith('__')) leaveWordsToGateway(type, library);
+  }
+  return schema;
 }
 
 const fieldOf = (operation: Operation<OperationName>): OperationField => ({

@@ -1,7 +1,7 @@
-// The methods that are served, by their paths: those of both versions, made from the contract when the first call comes.
+// The methods that are served, by their paths: those of a version, made from the contract when they are first asked for.
 
 import { VERSIONS, type Version } from '@tallystick/contract';
-import type { MethodPlan } from '@tallystick/contract/grpc';
+import { grpcPackage, type MethodPlan } from '@tallystick/contract/grpc';
 import { messageBinding, type MessageBinding } from '../input/message-input.ts';
 import { interfaceOf } from '../protobuf/wire-form.ts';
 import type { ReadMethod } from './sent-message.ts';
@@ -15,14 +15,20 @@ export interface Method
   readonly timeoutMs: number;
 }
 
-let methods: ReadonlyMap<string, Method> | undefined;
+const methods = new Map<Version, ReadonlyMap<string, Method>>();
+
+export function methodsOf(version: Version): ReadonlyMap<string, Method> {
+  const known = methods.get(version);
+  if (known !== undefined) return known;
+  const made = new Map(interfaceOf(version).methods.map((plan) => methodOf(version, plan)));
+  methods.set(version, made);
+  return made;
+}
 
 /** Undefined where there is none. */
 export function methodAt(path: string): Method | undefined {
-  methods ??= new Map(
-    VERSIONS.flatMap((version) => interfaceOf(version).methods.map((plan) => methodOf(version, plan))),
-  );
-  return methods.get(path);
+  const version = VERSIONS.find((each) => path.startsWith(`/${grpcPackage(each)}.`));
+  return version && methodsOf(version).get(path);
 }
 
 function methodOf(version: Version, plan: MethodPlan): [string, Method] {

@@ -54,6 +54,8 @@ export interface Mount {
   readonly prefix: string;
   /** Sent with every reply of the mount; its security headers are among them. */
   readonly standingHeaders: AnswerHeaders;
+  /** Loads what its first request would wait for, in steps that others come between (P17). */
+  readonly load?: () => Promise<unknown>;
   handle(exchange: Exchange): Promise<Reply>;
   /** Makes the reply when `handle` throws, or when the listener itself refuses the request. */
   refuse(error: AuditError, place: ErrorPlace): ErrorReply;

@@ -71,6 +71,7 @@ export function createMcpMount(options: McpOptions): Mount {
   });
   return {
     prefix: PATH,
+    load: loadSdk,
     standingHeaders: standingHeaders(isTls),
     refuse,
     async handle(exchange) {

@@ -47,6 +47,7 @@ export function createSoapMount(options: SoapOptions): Mount {
   const describe = serving(descriptionOf(options));
   return {
     prefix: SOAP_PATH,
+    load: operations,
     standingHeaders: standingHeaders(isTls),
     async handle(exchange) {
       const { request, path, queryText } = exchange;
