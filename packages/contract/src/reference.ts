@@ -6,6 +6,7 @@ import { limitsPage } from './reference/limits-page.ts';
 import { mcpPage } from './reference/mcp-page.ts';
 import { operationsPage } from './reference/operations-page.ts';
 import { permissionsPage } from './reference/permissions-page.ts';
+import { protocolsPage } from './reference/protocols-page.ts';
 import { schemasPage } from './reference/schemas-page.ts';
 
 /** Each page below docs/reference, with the function that writes it. */
@@ -15,5 +16,6 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
   'mcp.md': mcpPage,
   'operations.md': operationsPage,
   'permissions.md': permissionsPage,
+  'protocols.md': protocolsPage,
   'schemas.md': schemasPage,
 };

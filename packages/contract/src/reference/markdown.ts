@@ -1,10 +1,15 @@
 // Small pieces of Markdown, and how a schema is said in a few words.
 
+import type { Operation } from '../operation.ts';
 import type { JsonSchema } from '../schema.ts';
 
 export const code = (text: string): string => `\`${text}\``;
 export const link = (text: string, target: string): string => `[${text}](${target})`;
 export const anchor = (name: string): string => `<a id="${name}"></a>`;
+
+/** In REST. */
+export const prefix = ({ rest }: Operation): string => (rest.atRoot ? '' : '/api/v1');
+export const route = (each: Operation): string => `${each.rest.method} ${prefix(each)}${each.rest.path}`;
 
 /** A bar ends a cell even inside code, so it is escaped everywhere. */
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');

@@ -7,7 +7,7 @@ import type { Operation } from '../operation.ts';
 import { answersOf, errorsOf, gapsOf, OPERATION_GROUPS, OPERATIONS, placeOf } from '../operations.ts';
 import { REST_STATUS_OF_ANSWER } from '../rest-status.ts';
 import { asJson } from '../schema.ts';
-import { code, headingAnchor, link, page, rulesText, table, typeText } from './markdown.ts';
+import { code, headingAnchor, link, page, prefix, route, rulesText, table, typeText } from './markdown.ts';
 
 const SCHEMAS = 'schemas.md';
 const SHARED_ERRORS: readonly ErrorCode[] = [
@@ -17,8 +17,6 @@ const SHARED_ERRORS: readonly ErrorCode[] = [
   ...TENANT_ERRORS,
 ];
 
-const prefix = ({ rest }: Operation): string => (rest.atRoot ? '' : '/api/v1');
-const route = (each: Operation): string => `${each.rest.method} ${prefix(each)}${each.rest.path}`;
 const errorLink = (error: ErrorCode): string => link(code(error), `errors.md#${error.toLowerCase()}`);
 const permissionText = ({ permission }: Operation): string =>
   permission === null ? 'no credential' : link(code(permission), `permissions.md#${permission}`);
