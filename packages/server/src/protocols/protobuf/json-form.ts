@@ -1,6 +1,7 @@
 // The JSON that protobuf has for messages, which Connect sends: against the contract's own JSON the names of enum values
 // differ, integers of 64 bits are texts, and a union says which of its shapes it is. What a caller sends may have either form.
 
+import { LIMITS } from '@tallystick/contract';
 import {
   enumValueName,
   type FieldPlan,
@@ -16,14 +17,25 @@ type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** How many members are kept that nobody knows: as many as an error lists. All of them may be tens of thousands. */
+interface Unknown {
+  left: number;
+}
+
 /** As the contract has it; what does not fit the plan stays as it is, and is refused by the gateway. */
-export function fromProtoJson(plan: MessagePlan, value: unknown): unknown {
+export function fromProtoJson(
+  plan: MessagePlan,
+  value: unknown,
+  unknown: Unknown = { left: LIMITS.errorDetailsMax },
+): unknown {
   if (!isObject(value)) return value;
   const result: Record<string, unknown> = {};
   for (const [name, each] of Object.entries(value)) {
     const field = plan.fields.find((one) => one.name === name || one.protoName === name);
-    if (field === undefined) setOwn(result, name, each);
-    else if (field.name !== NULL_MEMBERS) setOwn(result, field.member, fromField(field, each));
+    if (field === undefined) {
+      if (unknown.left > 0) setOwn(result, name, each);
+      unknown.left -= 1;
+    } else if (field.name !== NULL_MEMBERS) setOwn(result, field.member, fromField(field, each, unknown));
   }
   const nulls = value[NULL_MEMBERS] ?? value['null_members'];
   if (Array.isArray(nulls)) for (const name of nulls) setNull(plan, result, String(name));
@@ -39,23 +51,27 @@ function setNull(plan: MessagePlan, result: Record<string, unknown>, name: strin
   const [first = '', ...rest] = name.split('.');
   const field = plan.fields.find((one) => one.name === first || one.protoName === first);
   if (field === undefined || rest.length === 0) return setOwn(result, field?.member ?? name, null);
-  const map = { ...(result[field.member] as object) };
+  const known = result[field.member];
+  // In place: a copy for each of thousands of names would take minutes.
+  const map = isObject(known) ? (known as Record<string, unknown>) : {};
   setOwn(map, rest.join('.'), null);
   return setOwn(result, field.member, map);
 }
 
-function fromField({ type, isRepeated }: FieldPlan, value: unknown): unknown {
-  if (isRepeated) return Array.isArray(value) ? value.map((item) => fromSingle(type, item)) : value;
-  return fromSingle(type, value);
+function fromField({ type, isRepeated }: FieldPlan, value: unknown, unknown: Unknown): unknown {
+  if (isRepeated) return Array.isArray(value) ? value.map((item) => fromSingle(type, item, unknown)) : value;
+  return fromSingle(type, value, unknown);
 }
 
 const DIGITS = /^-?\d{1,16}$/;
 
-function fromSingle(type: FieldType, value: unknown): unknown {
-  if (type.kind === 'Message') return fromProtoJson(type.of, value);
+function fromSingle(type: FieldType, value: unknown, unknown: Unknown): unknown {
+  if (type.kind === 'Message') return fromProtoJson(type.of, value, unknown);
   if (type.kind === 'JsonText' && typeof value === 'string') return parsedOr(value);
   if (type.kind === 'Map' && isObject(value)) {
-    const entries = Object.entries(value).map(([key, each]) => [key, fromSingle(type.of, each)] as const);
+    const entries = Object.entries(value).map(
+      ([key, each]) => [key, fromSingle(type.of, each, unknown)] as const,
+    );
     return Object.fromEntries(entries);
   }
   if (type.kind === 'Scalar' && typeof value === 'string' && type.of.startsWith('int'))

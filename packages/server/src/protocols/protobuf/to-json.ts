@@ -96,6 +96,8 @@ class MessageReader {
   readonly #structs: StructReader;
   readonly #out: JsonBytes;
   #values = 0;
+  /** Found: what is overwritten, in pieces or unknown is never written, and costs time all the same. */
+  #fields = 0;
 
   constructor(bytes: Uint8Array, out: JsonBytes) {
     this.#wire = new WireReader(bytes);
@@ -113,6 +115,8 @@ class MessageReader {
       wire.end = bounds[i + 1]!;
       while (wire.pos < wire.end) {
         const tag = wire.tag();
+        this.#fields += 1;
+        if (this.#fields > LIMITS.requestValuesMax) throw tooManyValues();
         const field = byNumber.get(tag >>> 3);
         if (field === undefined || !this.#note(field, tag & 7, slots)) wire.pass(tag);
       }
@@ -348,10 +352,13 @@ class MessageReader {
 
   #count(): void {
     this.#values += 1;
-    if (this.#values <= LIMITS.requestValuesMax) return;
-    const message = `The message has over ${LIMITS.requestValuesMax} values outside of context and payload.`;
-    throw new AuditError('REQUEST_TOO_LARGE', message);
+    if (this.#values > LIMITS.requestValuesMax) throw tooManyValues();
   }
+}
+
+function tooManyValues(): AuditError {
+  const message = `The message has over ${LIMITS.requestValuesMax} values outside of context and payload.`;
+  return new AuditError('REQUEST_TOO_LARGE', message);
 }
 
 /** The value of an entry of a map that has none. */
