@@ -1,6 +1,8 @@
 // Bodies that are made to keep a server busy: as large as their operation allows, and wrong in every item, or sound and
 // as much work as a sound one can be. Each is a few kilobytes on the wire, because it is sent gzipped.
 
+import { filled, keys, LARGE_BYTES, list, nested } from './fillings.ts';
+
 export interface HostileBody {
   readonly name: string;
   readonly path: string;
@@ -12,23 +14,7 @@ export interface HostileBody {
 type Named = readonly [name: string, text: () => string];
 
 const MB = 1024 * 1024;
-/** Leaves room for what stands around the filling. */
-const LARGE_BYTES = MB - 1024;
 const BATCH_BYTES = 10 * MB - 1024;
-
-const filled = (unit: string, bytes: number) => unit.repeat(Math.floor(bytes / unit.length)).slice(0, -1);
-const list = (unit: string, bytes: number) => `[${filled(`${unit},`, bytes)}]`;
-
-/** Keys of two to five characters, then a number: as many as fit. */
-function keys(bytes: number, key: (index: number) => string = (index) => `k${index.toString(36)}`): string {
-  const members: string[] = [];
-  for (let [index, length] = [0, 0]; ; index++) {
-    const member = `"${key(index)}":0`;
-    length += member.length + 1;
-    if (length > bytes) return `{${members.join(',')}}`;
-    members.push(member);
-  }
-}
 
 /** Objects of so many keys that stand nowhere else: the engine makes a shape of its own for each of them. */
 function newKeys(objects: number, each: number): string[] {
@@ -37,11 +23,6 @@ function newKeys(objects: number, each: number): string[] {
     return `{${members.join(',')}}`;
   });
 }
-
-const nested = (open: string, close: string, bytes: number) => {
-  const levels = Math.floor(bytes / (open.length + close.length));
-  return `${open.repeat(levels)}0${close.repeat(levels)}`;
-};
 
 /** These are no valid input of any operation. */
 function anywhere(bytes: number): readonly Named[] {

@@ -3,77 +3,20 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { type EventStream, type List, OPERATIONS } from '@tallystick/contract';
 import { type Backend, BACKENDS } from './backends.ts';
 import { heavyRules } from './heavy-rules.ts';
 import { heavyBodies, heavyToRead, type HostileBody, hostileBodies } from './hostile-bodies.ts';
-import { AGAIN_MAX, Probe, PROMISED_MS, WAIT_MS_MAX } from './probe.ts';
-import { KEY, type Service, startService, temporaryFolder } from './running.ts';
+import { Probe, PROMISED_MS } from './probe.ts';
+import { KEY, startService, temporaryFolder } from './running.ts';
 import { SIZE } from './size.ts';
-import { residentMb } from './usage.ts';
+import { requireInTime, type Seen, send, sendUntilInTime } from './waiting.ts';
 
 const GROWTH_MB_MAX = SIZE.isLong ? 100 : 150;
 
-interface Seen {
-  readonly name: string;
-  readonly status: number;
-  readonly tookMs: number;
-  /** The longest that a cheap GET beside it had to wait. */
-  readonly waitedMs: number;
-  /** How much more memory the service had meanwhile. */
-  readonly grewMb: number;
-  /** How long they waited the times before. */
-  readonly before?: readonly number[];
-}
-
 const BATCH = '/audit-events/batch';
-
-interface Request {
-  readonly name: string;
-  readonly path: string;
-  readonly tenant?: string;
-  readonly method?: string;
-  /** Undefined: it is a GET. */
-  readonly text?: string;
-}
-
-async function send(
-  service: Service,
-  { name, path, method = 'POST', tenant = 'acme', text }: Request,
-  probe: Probe,
-): Promise<Seen> {
-  const body = text === undefined ? undefined : gzipSync(text, { level: 1 });
-  await probe.longestMs();
-  const beganMb = residentMb(service);
-  let mostMb = beganMb;
-  const watch = setInterval(() => (mostMb = Math.max(mostMb, residentMb(service))), 5);
-  const beganAt = performance.now();
-  const response = await fetch(`${service.url}/api/v1${path}`, {
-    ...(body && { method, body }),
-    headers: {
-      'X-API-Key': KEY,
-      'X-Tenant-Id': tenant,
-      ...(body && {
-        'Content-Type': 'application/json',
-        'Content-Encoding': 'gzip',
-        'Idempotency-Key': `${path} ${name}`.replaceAll(' ', '-'),
-      }),
-    },
-  });
-  await response.arrayBuffer();
-  const tookMs = performance.now() - beganAt;
-  clearInterval(watch);
-  return {
-    name: `${path}: ${name}`,
-    status: response.status,
-    tookMs,
-    waitedMs: await probe.longestMs(),
-    grewMb: mostMb - beganMb,
-  };
-}
 
 async function sendAll(bodies: Iterable<HostileBody>, script?: string): Promise<Seen[]> {
   using folder = temporaryFolder();
@@ -87,20 +30,6 @@ async function sendAll(bodies: Iterable<HostileBody>, script?: string): Promise<
   return seen;
 }
 
-/**
- * What blocks does so each time; what else the machine does comes once. What was stored is not sent again: that is no work. On a quiet
- * machine the first time counts for what is sound, which is read and cached then.
- */
-async function sendUntilInTime(service: Service, request: Request, probe: Probe): Promise<Seen> {
-  const before: number[] = [];
-  for (;;) {
-    const seen = await send(service, request, probe);
-    const againMax = seen.status === 201 || (SIZE.isLong && seen.status < 400) ? 0 : AGAIN_MAX;
-    if (seen.waitedMs <= WAIT_MS_MAX || before.length === againMax) return { ...seen, before };
-    before.push(seen.waitedMs);
-  }
-}
-
 test('the table has hostile bodies for every operation that takes one', () => {
   const paths = new Set(
     [...hostileBodies(false)].map(({ path }) => path.replace(/\/[0-9A-Z]{26}(?=\/|$)/, '/{}')),
@@ -108,15 +37,6 @@ test('the table has hostile bodies for every operation that takes one', () => {
   const taking = OPERATIONS.filter(({ rest }) => rest.body !== undefined);
   assert.deepEqual(paths, new Set(taking.map(({ rest }) => rest.path.replace(/\{\w+\}/, '{}'))));
 });
-
-function requireInTime(test: TestContext, seen: readonly Seen[]): void {
-  for (const { name, status, tookMs, waitedMs, before = [] } of seen) {
-    const waited = [...before, waitedMs].map((ms) => ms.toFixed(0)).join(', then ');
-    test.diagnostic(`${name}: ${status} after ${tookMs.toFixed(0)} ms, others waited ${waited} ms`);
-  }
-  const late = seen.filter(({ waitedMs }) => waitedMs > WAIT_MS_MAX);
-  assert.deepEqual(late, [], `others waited over ${WAIT_MS_MAX} ms`);
-}
 
 test('hostile bodies are refused', async (t) => {
   const seen = await sendAll(hostileBodies(SIZE.isLong));
