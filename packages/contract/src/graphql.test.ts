@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildSchema, type GraphQLObjectType, isObjectType, validateSchema } from 'graphql';
+import { buildSchema, type GraphQLObjectType, isObjectType, parse, validate, validateSchema } from 'graphql';
 import { DEPRECATED, LINKS } from './graphql/links.ts';
 import { graphqlFields, sdlOf } from './graphql/sdl.ts';
 import { graphqlRoot } from './names/graphql.ts';
@@ -56,6 +56,22 @@ for (const version of VERSIONS) {
     }
   });
 }
+
+test('an event is asked for by its members, whichever shape it has, and each shape alone by fragments', () => {
+  const schema = buildSchema(sdlOf('v2'));
+  for (const query of [
+    '{ event(eventId: "a") { eventId action payload purgedAt } }',
+    '{ event(eventId: "a") { eventId ... on Tombstone { purgedAt } ...f } events { nodes { ...f } } } fragment f on AuditEvent { action }',
+    '{ streamEvents(streamId: "a") { nodes { sequence action withheld } } }',
+    'subscription { logGrew { sequence action actor { userId } withheld } }',
+  ])
+    assert.deepEqual(validate(schema, parse(query)), [], query);
+  const typesOf = (type: string) => (schema.getType(type) as GraphQLObjectType).getFields();
+  assert.equal(String(typesOf('AuditEvent')['action']!.type), 'String!');
+  assert.equal(String(typesOf('StoredEvent')['action']!.type), 'String');
+  assert.equal(String(typesOf('StoredEvent')['eventId']!.type), 'ID!');
+  assert.equal(typesOf('StreamEvent')['purgedAt'], undefined);
+});
 
 test('what is sent has types of its own, and a union of shapes is one of them', () => {
   const text = sdlOf('v1');

@@ -13,6 +13,7 @@ import {
   getNamedType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  isInterfaceType,
   isObjectType,
   isUnionType,
 } from 'graphql';
@@ -99,7 +100,7 @@ function selection(type: GraphQLOutputType, isAmbiguous: (name: string) => boole
     const selected = shapes.map((each) => `... on ${each.name}${selection(each, isAmbiguous)}`);
     return ` { ${selected.join(' ')} }`;
   }
-  if (!isObjectType(named)) return '';
+  if (!isObjectType(named) && !isInterfaceType(named)) return '';
   const besides = [
     'etag',
     ...(named.name.endsWith('Connection') ? OF_CONNECTIONS : []),

@@ -49,6 +49,9 @@ export const DEPRECATED: Readonly<Partial<Record<Version, Readonly<Record<string
   },
 };
 
+/** Shapes of one thing, of which nobody knows beforehand which comes: an interface with the members of all of them. */
+export const SHARED: readonly string[] = ['StoredEvent', 'StreamEvent'];
+
 /** Types whose version `ifMatch` takes. */
 export const ETAG_TYPES: readonly string[] = [
   'Policy',

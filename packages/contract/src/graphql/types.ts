@@ -2,7 +2,7 @@
 // it is sent. DESIGN.md has the table. Defaults are not among them: a repeat is recognised by what was sent.
 
 import type { JsonSchema, Version } from '../schema.ts';
-import { DEPRECATED, ETAG_TYPES, LINKS } from './links.ts';
+import { DEPRECATED, ETAG_TYPES, LINKS, SHARED } from './links.ts';
 
 export type Direction = 'Input' | 'Output';
 
@@ -29,6 +29,7 @@ const SCALARS = {
 export class GraphqlTypes {
   readonly #version: Version;
   readonly #definitions = new Map<string, string>();
+  readonly #objects = new Map<string, ObjectText>();
 
   constructor(version: Version) {
     this.#version = version;
@@ -49,6 +50,7 @@ export class GraphqlTypes {
 
   /** By name. */
   texts(): string[] {
+    for (const [name, object] of this.#objects) this.define(name, objectText(name, object));
     return [...this.#definitions].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
   }
 
@@ -77,15 +79,16 @@ export class GraphqlTypes {
     if (this.has(title)) return title;
     // Its place first: what is inside may lead back here.
     this.define(title, '');
-    const fields = [
+    const object: ObjectText = { description: schema.description, fields: [], interfaces: new Map() };
+    this.#objects.set(title, object);
+    object.fields.push(
       ...this.fieldsOf(schema, 'Output').map((each) => ({
         ...each,
         deprecated: DEPRECATED[this.#version]?.[`${title}.${each.name}`],
       })),
       ...(LINKS[this.#version]?.[title] ?? []),
       ...(ETAG_TYPES.includes(title) ? [ETAG] : []),
-    ];
-    this.define(title, `${described(schema.description)}type ${title} {\n${fieldLines(fields)}\n}`);
+    );
     return title;
   }
 
@@ -115,6 +118,13 @@ export class GraphqlTypes {
     if (this.has(title)) return title;
     this.define(title, '');
     const members = branches.map((branch) => this.optional(branch, 'Output'));
+    if (SHARED.includes(title)) {
+      const shapes = members.map((name) => this.#objects.get(name)!);
+      const fields = sharedFields(shapes);
+      for (const { interfaces } of shapes) interfaces.set(title, fields);
+      this.define(title, `${described(schema.description)}interface ${title} {\n${fieldLines(fields)}\n}`);
+      return title;
+    }
     this.define(title, `${described(schema.description)}union ${title} = ${members.join(' | ')}`);
     return title;
   }
@@ -128,6 +138,31 @@ export class GraphqlTypes {
     }
     return title;
   }
+}
+
+/** An object type while it is collected. */
+interface ObjectText {
+  readonly description: string | undefined;
+  readonly fields: FieldText[];
+  /** Those that it implements, each with its fields. */
+  readonly interfaces: Map<string, readonly FieldText[]>;
+}
+
+function objectText(name: string, { description, fields, interfaces }: ObjectText): string {
+  const implemented = interfaces.size === 0 ? '' : ` implements ${[...interfaces.keys()].join(' & ')}`;
+  const owned = new Set(fields.map((field) => field.name));
+  const absent = [...interfaces.values()].flat().filter((field) => !owned.has(field.name));
+  const byName = new Map(absent.map((field) => [field.name, { ...field, description: 'Null here.' }]));
+  return `${described(description)}type ${name}${implemented} {\n${fieldLines([...fields, ...byName.values()])}\n}`;
+}
+
+/** The members of all shapes; those that not all have may be null. */
+function sharedFields(shapes: readonly ObjectText[]): FieldText[] {
+  const byName = new Map(shapes.flatMap(({ fields }) => fields.map((field) => [field.name, field] as const)));
+  const isInAll = (name: string) => shapes.every(({ fields }) => fields.some((field) => field.name === name));
+  return [...byName.values()].map((field) =>
+    isInAll(field.name) ? field : { ...field, type: field.type.replace(/!$/, '') },
+  );
 }
 
 /** One object with the members of all shapes; of the tag it is said which shapes there are. */

@@ -60,13 +60,14 @@ export class Asking {
     if (info.path.prev === undefined) return this.#root(args, info);
     this.#countField();
     const parent = source as Source;
-    const { fieldName } = info;
+    const { fieldName, parentType } = info;
     const value = parent[fieldName];
     if (value !== undefined) return value;
     if (fieldName === 'etag') return this.#etagOf(parent);
-    const link = this.#parts.served.links.get(`${info.parentType.name}.${fieldName}`);
+    const link = this.#parts.served.links.get(`${parentType.name}.${fieldName}`);
     if (link !== undefined) return this.#link(link, parent);
-    return fieldName === 'relatedEntities' ? this.#relatedEntities(parent) : undefined;
+    const isOfEvent = fieldName === 'relatedEntities' && parentType.name === 'AuditEvent';
+    return isOfEvent ? this.#relatedEntities(parent) : undefined;
   };
 
   readonly typeOf = (value: unknown, _: unknown, __: unknown, { name }: { readonly name: string }) =>

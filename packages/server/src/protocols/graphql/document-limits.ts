@@ -182,7 +182,8 @@ class Walk {
     if (node.alias !== undefined) this.aliases += 1;
     const own = links.has(`${parent?.name}.${name}`) || name === 'relatedEntities' ? LINK_COST : 1;
     if (node.selectionSet === undefined) return { cost: own, depth: 1 };
-    const fields = library.isObjectType(parent) ? parent.getFields() : {};
+    const hasFields = library.isObjectType(parent) || library.isInterfaceType(parent);
+    const fields = hasFields ? parent.getFields() : {};
     const type = fields[name]?.type ?? this.#introspected(name);
     const inside = type === undefined ? undefined : library.getNamedType(type);
     const items = this.#pageSize(node, inside) ?? page;

@@ -178,9 +178,7 @@ test('numbers of JSON obey the same rules in a document as in a body', async () 
       action: "a.b", resource: { resourceType: "r", resourceId: "1" }, payload: { amount: ${amount}, __proto__: 1 } }) { eventId } }`);
   const taken = await withAmount('1250.50');
   const { eventId } = taken.data!['ingestEvent'] as { eventId: string };
-  const shown = await ask('query ($id: ID!) { event(eventId: $id) { ... on AuditEvent { payload } } }', {
-    id: eventId,
-  });
+  const shown = await ask('query ($id: ID!) { event(eventId: $id) { payload } }', { id: eventId });
   assert.match(shown.text, /"payload":\{"__proto__":1,"amount":1250\.5\}/);
   for (const amount of ['9007199254740993', '1e400']) {
     const { errors } = await withAmount(amount);
@@ -250,7 +248,7 @@ test('a version to change is in etag, in lists and alone, in both versions', asy
 test('links lead from an event to its stream and its relatives', async () => {
   const correlationId = '7d3f0c52-6a3e-4b51-9a0e-2f6b1f3c9d22';
   for (let i = 0; i < 2; i++) await ask(INGEST, { event: { ...EVENT, correlationId } });
-  const query = `query ($c: [ID!]) { events(correlationId: $c) { nodes { eventId integrity { stream { status } } relatedEntities { relation event { ... on AuditEvent { action } } } } } }`;
+  const query = `query ($c: [ID!]) { events(correlationId: $c) { nodes { eventId integrity { stream { status } } relatedEntities { relation event { action } } } } }`;
   await until(async () => {
     const { data } = await ask('query ($c: [ID!]) { events(correlationId: $c) { totalCount } }', {
       c: [correlationId],

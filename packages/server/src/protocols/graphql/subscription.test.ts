@@ -53,7 +53,7 @@ async function* subscribed(query: string, key = acme.key, tenant = 'acme'): Asyn
   }
 }
 
-const QUERY = '{ ... on AuditEvent { action sequence } }';
+const QUERY = '{ action sequence }';
 
 test('entries come from where it is asked for, and then as they are appended; a client goes on from the last id', async () => {
   await acme.send(3);
@@ -118,8 +118,7 @@ test('what is no tail is answered at once, and a tail only in this form', async 
     JSON.stringify(await told('subscription { logGrew(fromSequence: 0) { __typename } }')),
     /fromSequence.*complete/,
   );
-  const links =
-    'subscription { logGrew(fromSequence: 1) { ... on AuditEvent { integrity { stream { status } } } } }';
+  const links = 'subscription { logGrew(fromSequence: 1) { integrity { stream { status } } } }';
   for await (const { data } of subscribed(links)) {
     assert.match(data, /A tail has no links/);
     break;
