@@ -78,6 +78,7 @@ export const LIMIT_GROUPS = {
     graphqlFieldsMax: [20, 'Root fields of a query.'],
     graphqlMutationsMax: [10, 'Root fields of a mutation; one, with an `Idempotency-Key`.'],
     graphqlAliasesMax: [30, 'Aliases in a document.'],
+    graphqlRepeatsMax: [100, 'Fields of a document that their selection has already, by name or alias.'],
     graphqlFragmentsMax: [50, 'Fragments of a document, those without a name not counted.'],
     graphqlCostMax: [50_000, 'The cost of a document, which is worked out before it is executed.'],
     graphqlAnswerFieldsMax: [75_000, 'Fields of an answer, counted while it is made.'],

@@ -61,6 +61,7 @@ export function checkLimits(
   const { introspection, rest } = walk.operation(operation);
   check([
     ['aliases', walk.aliases, LIMITS.graphqlAliasesMax],
+    ['repeated fields', walk.repeats, LIMITS.graphqlRepeatsMax],
     ['fields inside one another', rest.depth, LIMITS.graphqlDepthMax],
     ['fields of introspection inside one another', introspection.depth, LIMITS.graphqlIntrospectionDepthMax],
     ['cost', rest.cost, LIMITS.graphqlCostMax],
@@ -88,6 +89,8 @@ class Walk {
   readonly #weights = new Map<string, Weight>();
   readonly #roots = new Map<string, number>();
   aliases = 0;
+  /** Validation compares each of them with all others of its name. */
+  repeats = 0;
 
   constructor(document: DocumentNode, served: ServedSchema, variables: Variables) {
     this.#served = served;
@@ -141,19 +144,29 @@ class Walk {
   }
 
   /** `page`: how many items the connection has that this is selected of. */
-  #selected(selectionSet: SelectionSetNode, parent: GraphQLNamedType | undefined, page: number): Weight {
+  #selected(
+    selectionSet: SelectionSetNode,
+    parent: GraphQLNamedType | undefined,
+    page: number,
+    seen = new Set<string>(),
+  ): Weight {
     const { Kind } = this.#served.library;
     let cost = 0;
     let depth = 0;
     for (const each of selectionSet.selections) {
       let weight: Weight;
-      if (each.kind === Kind.FIELD) weight = this.#field(each, parent, page);
-      else if (each.kind === Kind.INLINE_FRAGMENT) {
+      if (each.kind === Kind.FIELD) {
+        const key = (each.alias ?? each.name).value;
+        if (seen.has(key)) this.repeats += 1;
+        seen.add(key);
+        weight = this.#field(each, parent, page);
+      } else if (each.kind === Kind.INLINE_FRAGMENT) {
         const name = each.typeCondition?.name.value;
         weight = this.#selected(
           each.selectionSet,
           name === undefined ? parent : this.#schema.getType(name),
           page,
+          seen,
         );
       } else weight = this.#fragment(each.name.value, page);
       cost += weight.cost;
