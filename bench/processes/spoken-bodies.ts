@@ -14,7 +14,7 @@ export interface SpokenForm {
 
 const JSON_TYPE = 'application/json';
 const MUTATION =
-  'mutation ($event: EventDraftInput!) { ingestEvent(event: $event) { eventId status sequence } }';
+  'mutation ($event: EventDraftInput!) { ingestEvent(event: $event) { eventId status } }';
 
 const INGEST = soapOperations().find(({ operation }) => operation.name === 'events.ingest')!;
 
