@@ -261,3 +261,33 @@ test('a second erasure counts nothing that the first has erased', async (t) => {
   assert.deepEqual(countsOf(again), [0, 0, 0]);
   assert.equal((await checkStore(app.dataDirectory, { keys: [], seen: [] })).faults.length, 0);
 });
+
+/** Of segments, which a log has from so many events on. */
+const SEGMENT_EVENTS = 2048;
+
+test('the index of a tenant can be read while its erasure waits for a hold, and once its keys are destroyed', async (t) => {
+  const { app, ask, sent } = await startRedacting(t, undefined, { Encryption__Classifications: 'All' });
+  const events = Array.from({ length: 500 }, (_, i) => ({ ...EVENT, payload: { i } }));
+  for (let stored = 0; stored < SEGMENT_EVENTS; stored += events.length)
+    assert.equal((await ask('POST', '/audit-events/batch', { events })).status, 201);
+  const checked = () => checkStore(app.dataDirectory, { keys: [], seen: [] });
+  const verified = async () => (await checked()).faults;
+  await until(async () => (await checked()).index.events >= SEGMENT_EVENTS);
+  assert.deepEqual(await verified(), []);
+  const hold = { name: 'court', reason: 'a case', range: { fromSequence: 1, toSequence: 1 } };
+  const { holdId } = (await ask('POST', '/legal-holds', hold)).body as unknown as { holdId: string };
+  const { body: made } = await ask('POST', '/erasures', { tenantId: 'acme', reason: 'it ended' });
+  const path = `/erasures/${made.erasureId}`;
+  await until(async () => (await ask('GET', path)).body.heldEvents === 1);
+  assert.deepEqual(await verified(), [], 'its key takes no new content');
+  // The segment is made again under the key that comes with it.
+  await sent();
+  await ask('POST', `/legal-holds/${holdId}/release`, { reason: 'over' });
+  await until(async () => {
+    lookAgainNow(app.dataDirectory);
+    return (await ask('GET', path)).body.status === 'Completed';
+  });
+  assert.deepEqual(await verified(), [], 'its key is destroyed');
+  await erased(ask);
+  assert.deepEqual(await verified(), [], 'the next one, too, and nothing of the segment was left to erase');
+});

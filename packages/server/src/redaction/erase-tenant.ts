@@ -106,6 +106,8 @@ export async function eraseTenant(
   await violations.removeWindows(request.receivedAtMs);
   await leaveNoTraces(tenant, parts);
   const { tenantKeys } = await parts.destroyKeys(tenant);
+  // What was made under these keys, as there was no content yet to make others for.
+  if (tenantKeys.length > 0) await parts.index.forTenant(tenant).forget();
   parts.telemetry.info('content of a tenant is erased', { tenant, destroyedKeys: tenantKeys.length });
   return countsOf(erasure, { firstIndex, end, firstHeld: walk.firstHeld }, signal, parts);
 }

@@ -139,19 +139,21 @@ export class SealedRows {
   }
 
   /**
-   * What the index of a tenant is encrypted with, made of its key: `row` has `key_id` and `sealed`. Undefined where there is none that
-   * opens, which the verifier of the keys says.
+   * What the index of a tenant is encrypted with, made of its keys: `rows` have `key_id` and `sealed`. One that does not open is left
+   * out; the verifier of the keys tells of it.
    */
-  indexSecret(tenant: string, row: Row | undefined): Uint8Array | undefined {
-    if (row === undefined || this.#ring === undefined) return undefined;
-    try {
-      const name = { tenant, purpose: 'Tenant', keyId: textIn(row, 'key_id') } as const;
-      const key = this.#ring.open(blobOf(row, 'sealed'), name);
-      return hmacSha256(key, 'index of events');
-    } catch (error) {
-      if (error instanceof UnusableKey || error instanceof ColumnError) return undefined;
-      throw error;
-    }
+  indexSecrets(tenant: string, rows: readonly Row[]): Uint8Array[] {
+    const ring = this.#ring;
+    if (ring === undefined) return [];
+    return rows.flatMap((row) => {
+      try {
+        const name = { tenant, purpose: 'Tenant', keyId: textIn(row, 'key_id') } as const;
+        return [hmacSha256(ring.open(blobOf(row, 'sealed'), name), 'index of events')];
+      } catch (error) {
+        if (error instanceof UnusableKey || error instanceof ColumnError) return [];
+        throw error;
+      }
+    });
   }
 
   /** The box of a content that was read sealed, and is changed since. `row` is as it was stored. */

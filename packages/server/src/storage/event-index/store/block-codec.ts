@@ -43,13 +43,13 @@ export class BlockKeys {
   /** Every block is encrypted. */
   readonly isWhole: boolean;
 
-  /** `sealed` is made of the key of the tenant under the keyring; undefined: it has none. */
-  constructor(own: Uint8Array, sealed?: Uint8Array) {
-    this.#secrets = sealed === undefined ? [own] : [sealed, own];
-    this.isWhole = sealed !== undefined;
+  /** `sealed` are made of the keys of the tenant under the keyring, the one for new content first; it may have none. */
+  constructor(own: Uint8Array, ...sealed: readonly Uint8Array[]) {
+    this.#secrets = [...sealed, own];
+    this.isWhole = sealed.length > 0;
   }
 
-  /** The first encrypts; what was encrypted before the tenant had that one opens with the other. */
+  /** The first encrypts; what was encrypted before the tenant had that one opens with another. */
   keysOf(section: Section | undefined): readonly KeyObject[] {
     const name = section ?? 'the rest';
     let keys = this.#keys.get(name);
@@ -83,6 +83,17 @@ export function decodeBlock(stored: Buffer, place: BlockPlace, keys: BlockKeys):
   if (isClear && !isAlwaysEncrypted(place.section)) return zstdDecompressSync(stored, DECOMPRESSION);
   const [first, ...others] = keys.keysOf(place.section);
   return zstdDecompressSync(decrypted(stored, place, first!, others), DECOMPRESSION);
+}
+
+/** Whether a block is encrypted, and not with what encrypts now: a key that was closed may be destroyed. */
+export function isUnderFormerKey(stored: Buffer, place: BlockPlace, keys: BlockKeys): boolean {
+  if (stored.subarray(0, IN_THE_CLEAR.length).equals(IN_THE_CLEAR)) return false;
+  try {
+    decrypted(stored, place, keys.keysOf(place.section)[0]!, []);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 function decrypted(stored: Buffer, place: BlockPlace, key: KeyObject, others: readonly KeyObject[]): Buffer {

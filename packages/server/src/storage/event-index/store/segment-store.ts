@@ -93,5 +93,5 @@ export interface IndexedLog {
   /** The leaves of events, in this order; one that is not there is undefined. */
   leaves(tenant: TenantId, indexes: readonly number[]): Awaitable<readonly (Uint8Array | undefined)[]>;
   /** The tenant's own, and what is made of its key under the keyring, if it has one. */
-  secrets(tenant: TenantId): Awaitable<readonly [own: Uint8Array, sealed?: Uint8Array]>;
+  secrets(tenant: TenantId): Awaitable<readonly [own: Uint8Array, ...sealed: Uint8Array[]]>;
 }

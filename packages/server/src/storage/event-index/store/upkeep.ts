@@ -4,8 +4,10 @@
 import type { TenantId } from '@tallystick/contract';
 import type { IndexCheck } from '../../../events/event-index.ts';
 import { pauseForOthers } from '../../../runtime/pause.ts';
+import { BlockKeys, isUnderFormerKey } from './block-codec.ts';
 import { areOf, faultOfSegment, removedSince } from './compare.ts';
 import { endOf, FIRST, type ListedSegment, type Manifest, ofThisLog } from './manifest.ts';
+import { FOOTER_BLOCK } from '../segments/segment-format.ts';
 import { SegmentWriter, type WriterParts } from './segment-writer.ts';
 
 export class Upkeep {
@@ -20,19 +22,24 @@ export class Upkeep {
   }
 
   /**
-   * Makes again what holds content that was removed up to now, and leaves nothing of what was there before. What is removed
-   * meanwhile may be in a segment that was made before its notice, so it stays for the next time.
+   * Makes again what holds content that was removed up to now, and what is under a key that takes no new content any more; leaves
+   * nothing of what was there before. What is removed meanwhile may be in a segment that was made before its notice, so it stays for
+   * the next time.
    */
   async forget(tenant: TenantId): Promise<void> {
     const { store, log } = this.#parts;
-    const removals = await log.removedSince(tenant, (await store.manifest(tenant))?.removalsTo ?? 0);
-    const last = removals.at(-1);
-    if (last === undefined) return;
+    const before = await store.manifest(tenant);
+    const removals = await log.removedSince(tenant, before?.removalsTo ?? 0);
+    const former = await this.#underFormerKeys(tenant, before);
+    const removedTo = (removals.at(-1)?.noticeIndex ?? -1) + 1;
+    if (removals.length === 0 && former.size === 0) return;
     const made = new Set<number>();
     for (;;) {
       const manifest = (await store.manifest(tenant)) ?? FIRST;
       const holding = [...manifest.segments, ...(manifest.building ?? [])].find(
-        (listed) => !made.has(listed.id) && removals.some((removal) => areOf(removal.spans, listed)),
+        (listed) =>
+          !made.has(listed.id) &&
+          (former.has(listed.id) || removals.some((removal) => areOf(removal.spans, listed))),
       );
       if (holding !== undefined) {
         const again = await this.#writer.madeAgain(tenant, holding);
@@ -42,10 +49,29 @@ export class Upkeep {
       }
       // At once, not after some minutes: a search that is reading one of them begins again.
       const replaced = manifest.replaced.map(({ id }) => ({ id, sinceMs: 0 }));
-      const removalsTo = Math.max(manifest.removalsTo ?? 0, last.noticeIndex + 1);
+      const removalsTo = Math.max(manifest.removalsTo ?? 0, removedTo);
       const next = { ...manifest, replaced, removalsTo };
       if (await this.#writer.swap(tenant, manifest, next)) return;
     }
+  }
+
+  /** The segments whose first block says so. */
+  async #underFormerKeys(tenant: TenantId, manifest: Manifest | undefined): Promise<ReadonlySet<number>> {
+    const { store, log } = this.#parts;
+    const ids = [...(manifest?.segments ?? []), ...(manifest?.building ?? [])].map(({ id }) => id);
+    if (ids.length === 0) return new Set();
+    const keys = new BlockKeys(...(await log.secrets(tenant)));
+    const block = FOOTER_BLOCK;
+    const footers = await store.get(
+      tenant,
+      ids.map((segment) => ({ segment, block })),
+    );
+    return new Set(
+      ids.filter((segment, i) => {
+        const place = { tenant, segment, block, section: undefined };
+        return footers[i] !== undefined && isUnderFormerKey(footers[i], place, keys);
+      }),
+    );
   }
 
   /** Compares the next segment, of all that there are in turn. One that differs from the log is made again. */

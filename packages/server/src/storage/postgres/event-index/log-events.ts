@@ -45,10 +45,10 @@ const HEAD = statement('SELECT next_index FROM heads WHERE tenant_id = $1');
 const LEAVES = statement(
   'SELECT leaf_index, leaf FROM entries WHERE tenant_id = $1 AND leaf_index = ANY ($2::bigint[])',
 );
-const SECRET = statement(
+const SECRETS = statement(
   `SELECT index_key, key_id, sealed FROM tenants LEFT JOIN tenant_keys
-     ON tenant_keys.tenant_id = tenants.tenant_id AND purpose = 'Tenant' AND state = 'Open'
-   WHERE tenants.tenant_id = $1`,
+     ON tenant_keys.tenant_id = tenants.tenant_id AND purpose = 'Tenant' AND state <> 'Destroyed'
+   WHERE tenants.tenant_id = $1 ORDER BY state <> 'Open', key_id DESC`,
 );
 // In any order, so that no tenant waits for ever behind the same others.
 const BEHIND = statement(
@@ -194,11 +194,16 @@ export class LogEvents implements IndexedLog {
     return indexes.map((index) => leaves.get(index));
   }
 
-  async secrets(tenant: TenantId): Promise<[own: Uint8Array, sealed?: Uint8Array]> {
-    const [row] = await this.#reads.query(tenant, SECRET, [tenant]);
-    const own = blobOf(row, 'index_key');
-    const sealed = this.#sealed.indexSecret(tenant, row?.['key_id'] === null ? undefined : row);
-    return sealed === undefined ? [own] : [own, sealed];
+  async secrets(tenant: TenantId): Promise<[own: Uint8Array, ...sealed: Uint8Array[]]> {
+    const rows = await this.#reads.query(tenant, SECRETS, [tenant]);
+    const own = blobOf(rows[0], 'index_key');
+    return [
+      own,
+      ...this.#sealed.indexSecrets(
+        tenant,
+        rows.filter((row) => row['key_id'] !== null),
+      ),
+    ];
   }
 }
 

@@ -42,7 +42,7 @@ export class JournalEvents implements IndexedLog {
   readonly #newHeads: StatementSync;
   readonly #lastEntry: StatementSync;
   readonly #notices: StatementSync;
-  readonly #tenantKey: StatementSync;
+  readonly #tenantKeys: StatementSync;
   readonly #sealed: SealedRows;
   readonly #knownRemovals = new KnownRemovals();
   /** The last row of entries that is in `known`. */
@@ -62,9 +62,9 @@ export class JournalEvents implements IndexedLog {
     this.#log = new LogTables(journal, logOrigin, sealed);
     this.#indexedTo = indexedTo;
     this.#sealed = sealed;
-    this.#tenantKey = journal.prepare(
+    this.#tenantKeys = journal.prepare(
       `SELECT key_id, sealed FROM tenant_keys JOIN tenants USING (tenant)
-       WHERE tenant_id = ? AND purpose = 'Tenant' AND state = 'Open'`,
+       WHERE tenant_id = ? AND purpose = 'Tenant' AND state <> 'Destroyed' ORDER BY state <> 'Open', key_id DESC`,
     );
     this.#tenant = journal.prepare(
       'SELECT tenant, fingerprint_key, kept_index_key FROM tenants WHERE tenant_id = ?',
@@ -182,10 +182,9 @@ export class JournalEvents implements IndexedLog {
     });
   }
 
-  secrets(tenant: TenantId): [own: Uint8Array, sealed?: Uint8Array] {
+  secrets(tenant: TenantId): [own: Uint8Array, ...sealed: Uint8Array[]] {
     const own = indexKeyIn(this.#tenant.get(tenant)!);
-    const sealed = this.#sealed.indexSecret(tenant, this.#tenantKey.get(tenant));
-    return sealed === undefined ? [own] : [own, sealed];
+    return [own, ...this.#sealed.indexSecrets(tenant, this.#tenantKeys.all(tenant))];
   }
 
   #withDeletedUnits(tenant: TenantId, rows: readonly EventRow[]): readonly EventRow[] {
