@@ -3,7 +3,7 @@
 import type { Clock } from '../runtime/clock.ts';
 
 /** A post under way may take far longer: what is deleted within this time could also have been sent already. */
-const KEPT_NS = 200e6;
+const KEPT_NS = 50e6;
 const KEPT_MAX = 1000;
 
 interface Read<T> {
