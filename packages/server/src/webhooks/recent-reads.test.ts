@@ -14,7 +14,7 @@ test('what is asked for again at once is read once, and later anew', async () =>
   const { asked, get, pass } = reads();
   assert.deepEqual(await Promise.all([get('a'), get('a'), get('b')]), ['a', 'a', 'b']);
   assert.deepEqual(asked, ['a', 'b']);
-  pass(201);
+  pass(51);
   await get('a');
   assert.deepEqual(asked, ['a', 'b', 'a']);
 });
@@ -22,10 +22,10 @@ test('what is asked for again at once is read once, and later anew', async () =>
 test('what nobody would be given any more is not kept: an event may be large', async () => {
   const { recent, get, pass } = reads();
   for (let i = 0; i < 500; i++) await get(`old ${i}`);
-  pass(150);
+  pass(30);
   await get('newer');
   await get('old 0');
-  pass(100);
+  pass(25);
   await get('newest');
   assert.equal(recent.size, 2);
 });

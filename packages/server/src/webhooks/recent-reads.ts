@@ -2,7 +2,7 @@
 
 import type { Clock } from '../runtime/clock.ts';
 
-/** A post under way may take far longer: what is deleted within this time could also have been sent already. */
+/** Short, since what is deleted within this time may still be sent. */
 const KEPT_NS = 50e6;
 const KEPT_MAX = 1000;
 
