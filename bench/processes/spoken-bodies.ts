@@ -13,8 +13,7 @@ export interface SpokenForm {
 }
 
 const JSON_TYPE = 'application/json';
-const MUTATION =
-  'mutation ($event: EventDraftInput!) { ingestEvent(event: $event) { eventId status } }';
+const MUTATION = 'mutation ($event: EventDraftInput!) { ingestEvent(event: $event) { eventId status } }';
 
 const INGEST = soapOperations().find(({ operation }) => operation.name === 'events.ingest')!;
 
