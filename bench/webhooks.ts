@@ -85,8 +85,14 @@ async function measure({ name }: Backend): Promise<Row[]> {
 async function ingestion(service: RunningService, consumers: Consumers): Promise<Row[]> {
   const turnOf = (tenantPrefix: string) => (durationMs: number) =>
     applyLoad({
-      ...{ port: service.port, path: '/api/v1/audit-events', apiKey: ADMIN_KEY, durationMs },
-      ...{ connections: 64, eventsPerRequest: 1, tenants: 1, tenantPrefix },
+      port: service.port,
+      path: '/api/v1/audit-events',
+      apiKey: ADMIN_KEY,
+      durationMs,
+      connections: 64,
+      eventsPerRequest: 1,
+      tenants: 1,
+      tenantPrefix,
     });
   const ask = askerOf(service, 'told-0');
   for (let i = 0; i < SUBSCRIPTIONS; i++) {
