@@ -287,11 +287,15 @@ function* connect(): Generator<Request> {
     { root: events, path: '/Search' },
     {
       'members that nobody knows': () => keys(LARGE_BYTES),
+      'members that nobody knows, each escaped': () =>
+        keys(LARGE_BYTES, (index) => `\\u0061${index.toString(36)}`),
       'one key again and again': () => keys(LARGE_BYTES, () => 'a'),
       'lists nested without end': () => nested('[', ']', LARGE_BYTES),
       'objects nested without end': () => nested('{"search":', '}', LARGE_BYTES),
       'empty lists': () => list('[]', LARGE_BYTES),
       'a search of keys': () => `{"search":${keys(LARGE_BYTES - 100)}}`,
+      'a search of escaped keys': () =>
+        `{"search":${keys(LARGE_BYTES - 100, (index) => `\\u0061${index.toString(36)}`)}}`,
       'actions that are numbers': () => `{"search":{"filters":{"actions":${list('1', LARGE_BYTES - 100)}}}}`,
       'actions that are empty lists': () =>
         `{"search":{"filters":{"actions":${list('[]', LARGE_BYTES - 100)}}}}`,
@@ -299,6 +303,10 @@ function* connect(): Generator<Request> {
       'a number without end': () => `{"search":{"pagination":{"limit":${fill('9', 300)}}}}`,
       'half surrogates': () => `{"search":{"query":${list('"\\ud800"', LARGE_BYTES - 100)}}}`,
     },
+  );
+  yield* requests(
+    { root: events, path: '/Get' },
+    { 'an id that is an object': () => `{"eventId":${keys(LARGE_BYTES - 100)}}` },
   );
   yield* requests(
     { root: '/tallystick.v2.SubscriptionsService', path: '/Update' },

@@ -134,13 +134,8 @@ async function unary(
         const bytes =
           queried?.bytes ?? (await readMessage(exchange, method, form, { sender, onSent }, parts));
         const isKeyed = operation.idempotency === 'Key' && request.headers['idempotency-key'] !== undefined;
-        return receiveMessage(
-          method.binding,
-          sentMessage(method, codec, bytes),
-          sender,
-          isKeyed,
-          parts.bodies,
-        );
+        const sent = await sentMessage(method, codec, bytes, sender, parts.bodies);
+        return receiveMessage(method.binding, sent, sender, isKeyed, parts.bodies);
       },
     } satisfies Arrival,
     gateway,

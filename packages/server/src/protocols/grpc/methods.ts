@@ -2,7 +2,7 @@
 
 import { VERSIONS, type Version } from '@tallystick/contract';
 import { grpcPackage, type MethodPlan } from '@tallystick/contract/grpc';
-import { messageBinding, type MessageBinding } from '../input/message-input.ts';
+import { messageBinding } from '../input/message-input.ts';
 import { interfaceOf } from '../protobuf/wire-form.ts';
 import type { ReadMethod } from './sent-message.ts';
 
@@ -10,7 +10,6 @@ export interface Method
   extends ReadMethod,
     Pick<MethodPlan, 'response' | 'bodyField' | 'isSafe' | 'operation' | 'method' | 'streams'> {
   readonly version: Version;
-  readonly binding: MessageBinding;
   /** In which a message must have come. */
   readonly timeoutMs: number;
 }

@@ -85,7 +85,8 @@ async function tailed(call: StreamCall): Promise<AsyncIterable<object>> {
   const { method, form, parts, tenant, lasting, arrival } = call;
   const { gateway } = parts;
   const bytes = await readMessage(call.exchange, method, form, { sender: tenant, onSent: () => {} }, parts);
-  const { fromSequence } = sentMessage(method, form.codec, bytes).members as { fromSequence?: number };
+  const { members } = await sentMessage(method, form.codec, bytes, tenant, parts.bodies);
+  const { fromSequence } = members as { fromSequence?: number };
   if (fromSequence !== undefined && !(Number.isSafeInteger(fromSequence) && fromSequence >= 1)) {
     const [field, issue] = ['fromSequence', 'must be a whole number from 1'];
     const details = [{ field, issue, value: fromSequence }];
@@ -129,7 +130,7 @@ async function ingestedBatch(call: StreamCall, frame: Frame, before: Promise<unk
   const { operation, binding } = method;
   const bytes = await unpacked(frame, encodingOf(exchange.request.headers), method.bytesMax);
   try {
-    const sent = sentMessage(method, form.codec, bytes);
+    const sent = await sentMessage(method, form.codec, bytes, call.tenant, bodies);
     const { idempotencyKey, ...members } = sent.members as { idempotencyKey?: string };
     const { kind, body } = await passThrough(
       {

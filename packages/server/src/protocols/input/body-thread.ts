@@ -3,15 +3,15 @@
 
 import { giveBack } from '../../runtime/give-back.ts';
 import { ownBuffers, serveThread } from '../../runtime/thread.ts';
-import type { WireForm } from '../protobuf/wire-form.ts';
+import type { MessageForm } from '../protobuf/message-form.ts';
 import { type BodyRules, parseBody } from './parse-body.ts';
 
 export interface BodyMessage {
   readonly bytes: Uint8Array;
   readonly rules: BodyRules;
   readonly isKeyed: boolean;
-  /** The bytes are no JSON yet, but a message of Protocol Buffers. */
-  readonly form?: WireForm;
+  /** The bytes are no JSON of the contract yet, but a message of a call. */
+  readonly form?: MessageForm;
 }
 
 serveThread<BodyMessage>({
@@ -19,7 +19,7 @@ serveThread<BodyMessage>({
     const parsed =
       form === undefined
         ? parseBody(bytes, rules, isKeyed)
-        : (await wireForm()).parseWire(bytes, form, rules, isKeyed);
+        : (await messageForm()).parseMessage(bytes, form, rules, isKeyed);
     giveBack(bytes);
     return { value: parsed, handOver: 'value' in parsed ? [] : ownBuffers(parsed.text, parsed.nodes) };
   },
@@ -27,4 +27,4 @@ serveThread<BodyMessage>({
 });
 
 /** Loaded by the first one: the plans of all messages take a moment. */
-const wireForm = () => import('../protobuf/wire-form.ts');
+const messageForm = () => import('../protobuf/message-form.ts');

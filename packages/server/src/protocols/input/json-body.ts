@@ -10,7 +10,7 @@ import {
   type SentBody,
 } from '../http/body-bytes.ts';
 import type { BodyMessage } from './body-thread.ts';
-import type { WireForm } from '../protobuf/wire-form.ts';
+import type { MessageForm } from '../protobuf/message-form.ts';
 import { bodyValue } from './lean-body.ts';
 import { type BodyRules, parseBody, type ParsedBody } from './parse-body.ts';
 
@@ -53,8 +53,8 @@ export interface JsonSource {
   readonly bytes: Uint8Array;
   readonly sender: string;
   readonly isKeyed: boolean;
-  /** What the bytes are, where they are no JSON yet: they are made JSON in the other thread, however few they are. */
-  readonly form?: WireForm | undefined;
+  /** What the bytes are, where they are no JSON of the contract yet: the other thread makes them that, however few they are. */
+  readonly form?: MessageForm | undefined;
 }
 
 /** The same of JSON text that did not come as a body of its own. */

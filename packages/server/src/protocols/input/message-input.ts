@@ -85,17 +85,14 @@ export function receiveMessage(
 
 /** Scanned as a body is: half a surrogate is refused wherever it stands. */
 function readMembers(
-  { operation, memberLimits: limits, identifiers }: MessageBinding,
+  binding: MessageBinding,
   members: SentMessage['members'],
   isKeyed: boolean,
 ): Pick<JsonBody, 'violations' | 'unlisted'> & { input: Record<string, unknown>; digest: Uint8Array } {
+  const { memberLimits: limits, identifiers } = binding;
   const bytes = Buffer.from(JSON.stringify(members));
   if (bytes.length === EMPTY_LENGTH) return { input: {}, digest: NO_MEMBERS, violations: [], unlisted: 0 };
-  if (bytes.length > limits.bytesMax) {
-    const what = operation.rest.body === undefined ? '' : ` without ${operation.rest.body}`;
-    const message = `The input${what} is ${bytes.length} bytes as JSON; the limit is ${limits.bytesMax}.`;
-    throw new AuditError('REQUEST_TOO_LARGE', message);
-  }
+  checkMembersLength(binding, bytes.length);
   const parsed = parseBody(bytes, limits, isKeyed);
   // Without members that are kept as text it is a value, and as an object was written, an object.
   const input = bodyValue(parsed, limits) as Record<string, unknown>;
@@ -108,6 +105,18 @@ function readMembers(
     violations: parsed.violations,
     unlisted: parsed.unlisted,
   };
+}
+
+/** Of the JSON text of all members but the body: refused before values are made of it. */
+export function checkMembersLength(
+  { operation, memberLimits }: Pick<MessageBinding, 'operation' | 'memberLimits'>,
+  length: number,
+): void {
+  const { bytesMax } = memberLimits;
+  if (length <= bytesMax) return;
+  const what = operation.rest.body === undefined ? '' : ` without ${operation.rest.body}`;
+  const message = `The input${what} is ${length} bytes as JSON; the limit is ${bytesMax}.`;
+  throw new AuditError('REQUEST_TOO_LARGE', message);
 }
 
 const EMPTY_LENGTH = '{}'.length;

@@ -2,11 +2,12 @@
 
 import { hash } from 'node:crypto';
 import type { Version } from '@tallystick/contract';
-import { type GrpcInterface, grpcInterface } from '@tallystick/contract/grpc';
+import { type GrpcInterface, grpcInterface, type MessagePlan } from '@tallystick/contract/grpc';
 import { type BodyRules, type ParsedBody, parseBody } from '../input/parse-body.ts';
 import { messageJson, outlinedJson } from './to-json.ts';
 
 export interface WireForm {
+  readonly kind: 'Wire';
   readonly version: Version;
   readonly message: string;
   /** Bytes of its JSON text. */
@@ -24,6 +25,12 @@ export function interfaceOf(version: Version): GrpcInterface {
   return made;
 }
 
+export function planOf(version: Version, message: string): MessagePlan {
+  const plan = interfaceOf(version).plans.messages.get(message);
+  if (plan === undefined) throw new Error(`there is no message ${message}`);
+  return plan;
+}
+
 /**
  * The same as of its JSON text, which need not be scanned: where no JSON text stands in it, it is written as the scan would
  * write it again.
@@ -34,8 +41,7 @@ export function parseWire(
   rules: BodyRules,
   isKeyed: boolean,
 ): ParsedBody {
-  const plan = interfaceOf(version).plans.messages.get(message);
-  if (plan === undefined) throw new Error(`there is no message ${message}`);
+  const plan = planOf(version, message);
   const { texts, depthMax } = rules;
   if (texts === undefined) return parseBody(messageJson(plan, bytes, { textMax }), rules, isKeyed);
   const { text, nodes, depth, isOutlined } = outlinedJson(plan, bytes, { textMax }, texts);

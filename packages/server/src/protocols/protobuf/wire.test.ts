@@ -146,7 +146,7 @@ describe('a body that is parsed from the wire', () => {
   const plan = field.type.of;
   const rules = bodyLimits(operationNamed('events.ingestBatch'));
   const parsedTwice = (bytes: Uint8Array) => {
-    const form = { version: 'v2', message: plan.name, textMax: LIMITS.textMax } as const;
+    const form = { kind: 'Wire', version: 'v2', message: plan.name, textMax: LIMITS.textMax } as const;
     const plain = ({ digest, ...parsed }: ParsedBody) => ({ ...parsed, digest: [...digest!] });
     return [
       plain(parseWire(bytes, form, rules, true)),
