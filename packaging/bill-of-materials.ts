@@ -26,7 +26,7 @@ export interface Published {
   /** Names of packages that operators install themselves if they want them. */
   readonly peers: ReadonlySet<string>;
   /** What is copied into a package of ours, by the name of that package. */
-  readonly copied: Readonly<Record<string, Component>>;
+  readonly copied: Readonly<Record<string, readonly Component[]>>;
   /** Licences that the lockfile does not tell, by name. */
   readonly licenses: Readonly<Record<string, string>>;
   /** When the sources were last changed. */
@@ -51,12 +51,9 @@ export function publishedBill(whole: Bill, { root, peers, copied, licenses, at }
     .filter((each) => reached.has(each['bom-ref']))
     .map((each) => withLicense({ ...each, name: nameOf(each) }, licenses));
   const main = there.find((each) => each['bom-ref'] === rootRef)!;
-  const added = Object.values(copied);
+  const added = Object.values(copied).flat();
   const components = [...there.filter((each) => each !== main), ...added];
-  const copiesOf = (ref: string) => {
-    const copy = copied[names.get(ref) ?? ref];
-    return copy === undefined ? [] : [copy['bom-ref']];
-  };
+  const copiesOf = (ref: string) => (copied[names.get(ref) ?? ref] ?? []).map((each) => each['bom-ref']);
   const dependencies = [...reached, ...added.map((each) => each['bom-ref'])].map((ref) => ({
     ref,
     dependsOn: [...(needs.get(ref) ?? []), ...copiesOf(ref)],

@@ -47,6 +47,18 @@ function swaggerUi(): Component {
   };
 }
 
+/** The page of GraphQL likewise. What GraphiQL is built of is in its file, in versions that it does not tell. */
+function graphiql(): Component[] {
+  const names = ['graphiql', 'react', 'react-dom'];
+  return names.map((name) => {
+    const component = whole.components.find((each) => each.purl?.startsWith(`pkg:npm/${name}@`) === true);
+    if (component === undefined) throw new Error(`there is no ${name} in the lockfile`);
+    // They say that it is a tool of ours.
+    const { properties: _, ...known } = component;
+    return { ...known, scope: 'required' };
+  });
+}
+
 /** As others tell it who make the same bytes again (reproducible-builds.org), or as git does; outside of a working copy the lockfile. */
 function changedAt(): Date {
   const { SOURCE_DATE_EPOCH: given } = process.env;
@@ -72,7 +84,7 @@ const OLD_FORM = { ssh2: 'MIT', buildcheck: 'MIT', 'cpu-features': 'MIT' };
 const bill = publishedBill(whole, {
   root: '@tallystick/cli',
   peers: new Set(Object.keys(manifestOf('packages/server').peerDependencies ?? {})),
-  copied: { '@tallystick/server': swaggerUi() },
+  copied: { '@tallystick/server': [swaggerUi(), ...graphiql()] },
   licenses: OLD_FORM,
   at: changedAt(),
 });

@@ -30,7 +30,7 @@ const WHOLE: Bill = {
 const PUBLISHED = {
   root: '@our/command',
   peers: new Set(['cloud']),
-  copied: { '@our/service': component('page', '2.0.0') },
+  copied: { '@our/service': [component('page', '2.0.0'), component('editor')] },
   licenses: { old: 'MIT' },
   at: new Date('2026-01-02T03:04:05Z'),
 };
@@ -40,12 +40,13 @@ test('the bill has what the command needs, what a tool needs as well, and what i
   assert.equal(metadata.component.name, '@our/command');
   assert.deepEqual(
     components.map(({ name }) => name),
-    ['@our/service', 'database', 'shared', 'old', 'page'],
+    ['@our/service', 'database', 'shared', 'old', 'page', 'editor'],
   );
   assert.deepEqual(dependencies.find(({ ref }) => ref === '@our/service@1.0.0')?.dependsOn, [
     'database@1.0.0',
     'old@1.0.0',
     'page@2.0.0',
+    'editor@1.0.0',
   ]);
   assert.deepEqual(components.find(({ name }) => name === 'old')?.licenses, [{ license: { id: 'MIT' } }]);
 });

@@ -1,6 +1,7 @@
 // Chromium as it is installed here, driven by playwright-core, for tests of pages. Both are optional: the driver is loaded only when
 // a browser is there.
 
+import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -44,4 +45,28 @@ export function startBrowser(): Promise<Browser> {
   const { chromium } = createRequire(import.meta.url)('playwright-core') as Driver;
   // Its sandbox does not work for root, and the pages are ours.
   return chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
+}
+
+export interface WatchedPage {
+  readonly page: Page;
+  readonly requested: readonly string[];
+  readonly complaints: readonly string[];
+  /** It asked nobody but the service, and nothing was complained of but what is expected. */
+  readonly assertQuiet: (expected?: RegExp) => void;
+}
+
+/** A page that tells what it asks for and what the browser complains about. */
+export async function watchedPage(browser: Browser, origin: string): Promise<WatchedPage> {
+  const page = await browser.newPage();
+  const [requested, complaints]: [string[], string[]] = [[], []];
+  page.on('request', (request) => requested.push(request.url()));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  // What breaks the policy of the page is such an error, too.
+  page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
+  const assertQuiet = (expected?: RegExp) => {
+    const foreign = requested.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'));
+    const others = complaints.filter((each) => expected?.test(each) !== true);
+    assert.deepEqual({ foreign, complaints: others }, { foreign: [], complaints: [] });
+  };
+  return { page, requested, complaints, assertQuiet };
 }

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { OPERATIONS, VERSIONS } from '@tallystick/contract';
 import { PLATFORM_KEY, WITH_PLATFORM_KEY } from '../../packages/server/src/testing/admin-caller.ts';
 import { startTestApp, type TestApp } from '../../packages/server/src/testing/test-app.ts';
-import { type Browser, noBrowser, type Page, startBrowser } from './browser.ts';
+import { type Browser, noBrowser, type Page, startBrowser, watchedPage } from './browser.ts';
 
 describe('the documentation in a browser', { skip: noBrowser }, () => {
   let app: TestApp;
@@ -22,20 +22,10 @@ describe('the documentation in a browser', { skip: noBrowser }, () => {
   });
 
   async function open(version: string) {
-    const page = await browser.newPage();
-    const [requested, complaints]: [string[], string[]] = [[], []];
-    page.on('request', (request) => requested.push(request.url()));
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    // What breaks the policy of the page is such an error, too.
-    page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
-    await page.goto(`${app.url}/docs/${version}`);
-    await page.waitForSelector('.opblock-tag');
-    return { page, requested, complaints };
-  }
-
-  function assertQuiet(requested: readonly string[], complaints: readonly string[]): void {
-    const foreign = requested.filter((url) => !url.startsWith(`${app.url}/`) && !url.startsWith('data:'));
-    assert.deepEqual({ foreign, complaints }, { foreign: [], complaints: [] });
+    const watched = await watchedPage(browser, app.url);
+    await watched.page.goto(`${app.url}/docs/${version}`);
+    await watched.page.waitForSelector('.opblock-tag');
+    return watched;
   }
 
   /** The status of the answer that the page shows. */
@@ -58,7 +48,7 @@ describe('the documentation in a browser', { skip: noBrowser }, () => {
 
   for (const version of VERSIONS) {
     it(`shows every operation of ${version}, and opens one of each group`, async () => {
-      const { page, requested, complaints } = await open(version);
+      const { page, complaints, assertQuiet } = await open(version);
       const served = OPERATIONS.length;
       await page.evaluate(
         `document.querySelectorAll('.opblock-tag[data-is-open="false"]').forEach((tag) => tag.click())`,
@@ -74,7 +64,7 @@ describe('the documentation in a browser', { skip: noBrowser }, () => {
         await page.click(`[id="${id}"] .opblock-summary-control`);
         await page.waitForSelector(`[id="${id}"] .responses-inner`);
       }
-      assertQuiet(requested, complaints);
+      assertQuiet();
       // Control: what the policy forbids would have shown.
       await page.evaluate(`fetch('http://127.0.0.1:9/').catch(() => undefined)`);
       assert.match(complaints.join(), /Content Security Policy/);
@@ -82,17 +72,14 @@ describe('the documentation in a browser', { skip: noBrowser }, () => {
     });
 
     it(`lets an operation of ${version} be tried out`, async () => {
-      const { page, requested, complaints } = await open(version);
+      const { page, requested, assertQuiet } = await open(version);
       await page.evaluate(`document.querySelector('.opblock-tag[data-is-open="false"]').click()`);
       assert.equal(await tryOut(page, 'eventsList'), '401');
       await authorize(page);
       assert.equal(await tryOut(page, 'eventsIngest'), '201');
       assert.ok(requested.includes(`${app.url}/api/${version}/audit-events`));
       // Browsers report that an answer was 401, and nothing else is there to report.
-      assertQuiet(
-        requested,
-        complaints.filter((each) => !each.includes('status of 401')),
-      );
+      assertQuiet(/status of 401/);
       await page.close();
     });
   }

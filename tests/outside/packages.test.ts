@@ -130,8 +130,14 @@ test('in an empty folder the service starts, takes an event, and its data verifi
     ]);
     assert.match(shown, /"status":"Accepted"/);
     assert.match(shown, /verified {2}\.\/data\n/);
-    const page = await fetch(`${address}/docs/swagger-ui.js`);
-    assert.ok((await page.text()).length > 100_000, 'the page at /docs has its files');
+    for (const path of [
+      '/docs/swagger-ui.js',
+      '/graphql/assets/graphiql.js',
+      '/graphql/assets/react-dom.js',
+    ]) {
+      const file = await fetch(address + path);
+      assert.ok((await file.text()).length > 100_000, `${path} is in the package`);
+    }
   } finally {
     service.kill('SIGTERM');
     if (service.exitCode === null) await once(service, 'exit');
@@ -169,7 +175,8 @@ test('the bill of materials lists all that npm has installed', { skip }, () => {
     [],
   );
   const others = listed.filter((name) => !names.has(name));
-  assert.deepEqual(others, ['swagger-ui-dist'], 'a copy in the package of the service');
+  const copies = ['swagger-ui-dist', 'graphiql', 'react', 'react-dom'];
+  assert.deepEqual(others, copies, 'copies in the package of the service');
   assert.deepEqual(
     components.filter(({ licenses }) => licenses === undefined),
     [],

@@ -7,6 +7,7 @@ import { namesOf } from '../operations.ts';
 import { createDocsMounts } from '../protocols/docs/mount.ts';
 import { createGrpcMount } from '../protocols/grpc/mount.ts';
 import { BODIES_BYTES_MAX, BodyBudget } from '../protocols/http/body-budget.ts';
+import { createAssetsMount } from '../protocols/graphql/graphiql.ts';
 import { createGraphqlMount } from '../protocols/graphql/mount.ts';
 import type { Mount } from '../protocols/http/mount.ts';
 import type { BodyParts } from '../protocols/input/json-body.ts';
@@ -42,7 +43,9 @@ export function mountsOn(
   const graphql = VERSIONS.map((version) =>
     createGraphqlMount(version, { gateway, bodies, telemetry, hasIntrospection, lasting, isTls }),
   );
-  return [rest, ...graphql, ...grpc, soap, ...docs, ...mcpMounts(gateway, surroundings, { bodies, isTls })];
+  const assets = createAssetsMount(isTls, (...refused) => rest.refuse(...refused));
+  const mcp = mcpMounts(gateway, surroundings, { bodies, isTls });
+  return [rest, ...graphql, assets, ...grpc, soap, ...docs, ...mcp];
 }
 
 /** What the bodies of all protocols share. */

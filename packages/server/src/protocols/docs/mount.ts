@@ -1,12 +1,13 @@
 // The description of the interface, for programs at /openapi and for people at /docs. Nobody needs a credential to read it, and
 // nothing in it comes from the data.
 
+import { join } from 'node:path';
 import { type OperationName, openApiOf, VERSIONS } from '@tallystick/contract';
 import type { Mount } from '../http/mount.ts';
+import { copiedFile, PAGE_POLICY, PAGE_TYPE, SCRIPT_TYPE } from '../http/page-files.ts';
 import { standingHeaders } from '../http/standing-headers.ts';
 import { type Files, once, packed, serving, type StaticFile } from '../http/static-file.ts';
 import { SHOW_SCRIPT, showingPage } from './page.ts';
-import { readSwaggerUi } from './swagger-ui.ts';
 
 export interface DocsOptions {
   readonly operations: ReadonlySet<OperationName>;
@@ -19,21 +20,6 @@ export interface DocsOptions {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
-const STYLE_TYPE = 'text/css; charset=utf-8';
-const PAGE_TYPE = 'text/html; charset=utf-8';
-
-/** Swagger UI sets styles on elements; scripts run from our own files only, and the page asks nobody but us. */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
 
 export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptions): Mount[] {
   const standing = standingHeaders(isTls);
@@ -50,11 +36,8 @@ export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptio
     ...pages,
     ['/docs', newest],
     ['/docs/show.js', once(() => packed(SCRIPT_TYPE, SHOW_SCRIPT))],
-    [
-      '/docs/swagger-ui.js',
-      once(async () => packed(SCRIPT_TYPE, await readSwaggerUi('swagger-ui-bundle.js'))),
-    ],
-    ['/docs/swagger-ui.css', once(async () => packed(STYLE_TYPE, await readSwaggerUi('swagger-ui.css')))],
+    ['/docs/swagger-ui.js', once(() => swaggerUi('swagger-ui-bundle.js'))],
+    ['/docs/swagger-ui.css', once(() => swaggerUi('swagger-ui.css'))],
   ]);
   return [
     { prefix: '/openapi', standingHeaders: standing, handle: serving(new Map(described)), refuse },
@@ -66,3 +49,6 @@ export function createDocsMounts({ operations, build, isTls, refuse }: DocsOptio
     },
   ];
 }
+
+const FOLDER = join(import.meta.dirname, 'swagger-ui');
+const swaggerUi = (file: string) => copiedFile(FOLDER, '@fastify/swagger-ui', `static/${file}`);

@@ -27,6 +27,7 @@ import {
   shown,
   type ShownGraphqlError,
 } from './errors.ts';
+import { pageReply, wantsPage } from './graphiql.ts';
 import { type GraphqlRequest, readRequest } from './request.ts';
 import { loadSchema, type ServedSchema } from './schema.ts';
 import { sseReply, subscribe } from './subscription.ts';
@@ -68,6 +69,7 @@ export function createGraphqlMount(version: Version, options: GraphqlOptions): M
         throw new AuditError('ROUTE_NOT_FOUND', `There is no ${exchange.path.slice(0, 200)}.`);
       }
       exchange.served = { operation: undefined, route: prefix };
+      if (wantsPage(exchange)) return pageReply(exchange);
       const type = mediaTypeFor(header(exchange.request.headers, 'accept'));
       try {
         return await answered(exchange, version, type, options, load);

@@ -1,5 +1,5 @@
 // Headers that all answers of a mount have. They make them safe: nothing is cached, sniffed, framed or run. A single answer may
-// have another `Cache-Control`, a mount that shows pages a `Content-Security-Policy` of its own.
+// have another `Cache-Control`, a page or a mount that shows pages a `Content-Security-Policy` of its own.
 
 import { SUPPORTED_VERSIONS } from './version-headers.ts';
 

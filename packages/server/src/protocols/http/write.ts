@@ -22,15 +22,23 @@ export type Write = (
   envelope: Envelope,
 ) => void;
 
-/** `standing` are the headers of every answer of a mount; an answer may have its own `Cache-Control` in place of theirs. */
+/**
+ * `standing` are the headers of every answer of a mount; an answer may have its own `Cache-Control` and, as a page between other answers,
+ * its own `Content-Security-Policy` in place of theirs.
+ */
 export function createWriter(standing: AnswerHeaders): Write {
-  const { 'Cache-Control': cacheControl = 'no-store', ...others } = standing;
+  const {
+    'Cache-Control': cacheControl = 'no-store',
+    [POLICY]: policy = "default-src 'none'",
+    ...others
+  } = standing;
   const list = Object.entries(others).flat();
   return (response, { status, headers }, body, { correlationId, addedHeaders, isLast }) => {
     const sent = list.concat('X-Correlation-Id', correlationId);
     for (const name in addedHeaders) sent.push(name, addedHeaders[name]!);
     for (const name in headers) sent.push(name, headers[name]!);
     if (headers['Cache-Control'] === undefined) sent.push('Cache-Control', cacheControl);
+    if (headers[POLICY] === undefined) sent.push(POLICY, policy);
     if (isLast) sent.push('Connection', 'close');
     const length = lengthOf(body, status);
     if (length !== undefined) sent.push('Content-Length', String(length));
@@ -38,6 +46,8 @@ export function createWriter(standing: AnswerHeaders): Write {
     if (!(body instanceof ByteStream)) response.end(body);
   };
 }
+
+const POLICY = 'Content-Security-Policy';
 
 /** Undefined: it is not said, for it is not known yet, or must not be. */
 function lengthOf(body: Reply['body'], status: number): number | undefined {
