@@ -48,9 +48,9 @@ async function measureProtocols(): Promise<Row[]> {
       eventsPerRequest: 500,
       path: '/api/v1/audit-events/batch',
     }),
-    grpc('gRPC stream, 500 a message, 4 streams', {
+    grpc('gRPC stream, 500 a message, 8 streams', {
       method: 'IngestStream',
-      connections: 4,
+      connections: 8,
       calls: 1,
       ahead: 2,
       eventsPerRequest: 500,
