@@ -5,7 +5,7 @@ import type { Mount } from '../protocols/http/mount.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** The first requests of a process find enough to do; one that ends before that has loaded nothing in vain. */
-const AFTER_READY_MS = 2000;
+const AFTER_READY_MS = 1500;
 
 export function loadMounts(
   mounts: readonly Mount[],
