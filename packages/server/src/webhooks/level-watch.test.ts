@@ -68,8 +68,13 @@ test('slow queries are a miss that subscribers are told of, with what was seen, 
   const during = await levelOf('QueryLatencyP95');
   assert.deepEqual([during.holds, during.current! > 500], [false, true], JSON.stringify(during));
 
-  const ofQueries = () =>
-    consumer.got.filter(({ text }) => text.includes('QueryLatency')).map(({ body }) => body);
+  // Once each: where the clock leaps, a lease ends before its delivery is marked as done, and it is sent again.
+  const ofQueries = () => {
+    const bodies = consumer.got.map(({ body }) => body);
+    const isFirst = ({ webhookId }: Notification, at: number) =>
+      bodies.findIndex((body) => body.webhookId === webhookId) === at;
+    return bodies.filter(isFirst).filter((body) => JSON.stringify(body).includes('QueryLatency'));
+  };
   await until(() => ofQueries().length >= 4);
   const misses = ['P95 200', 'P99 500'].map((each) => `threshold.exceeded QueryLatency${each} PT6M High `);
   const changes = ['P95', 'P99'].map((each) => `system.event serviceLevel.QueryLatency${each}`);
