@@ -71,7 +71,7 @@ export function createDeliver(parts: DeliverParts) {
   };
 }
 
-/** Whoever sends the file elsewhere could download it. */
+/** A caller who may send the file elsewhere may also download it. */
 async function deliverable(
   call: Call,
   exportId: ExportId,

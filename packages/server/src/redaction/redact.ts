@@ -79,7 +79,7 @@ export function createRedact(parts: RedactParts) {
         caller,
       });
       if (call.tenantRecord!.fourEyes) {
-        // Whoever confirms it would be refused. A hold that comes until then is looked for once more.
+        // Its confirmation would be refused. Holds are looked for again at the confirmation.
         requireNoHold(call.tenantRecord!, wanted);
         return { kind: 'Accepted', body: await awaitConfirmation(call, wanted, parts) };
       }

@@ -67,7 +67,7 @@ export const publicOnly: AddressRule = {
   allowsName: (name) => !PRIVATE_NAME.test(name),
 };
 
-/** Where clouds give credentials to whoever asks from inside, with the rest of link-local. */
+/** Where clouds give credentials to anyone who asks from inside, with the rest of link-local. */
 const METADATA_IPV4 = ['169.254.0.0/16', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'];
 
 /** BlockList sees through mapped addresses. Of the other forms, compatible and NAT64 ones are judged by what they carry. */

@@ -3,7 +3,7 @@
 
 import { lookup } from 'node:dns/promises';
 
-/** All addresses of a name; rejects where there is none. Whoever asks has a deadline of its own. */
+/** All addresses of a name; rejects where there is none. No deadline here: the caller has one. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export const systemResolve: Resolve = async (name) => {

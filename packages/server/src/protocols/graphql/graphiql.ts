@@ -38,7 +38,7 @@ export function createAssetsMount(isTls: boolean, refuse: Mount['refuse']): Moun
   };
 }
 
-/** Browsers name HTML first; programs do not name it, and a query is answered whoever asks. */
+/** Browsers accept HTML first and programs do not ask for it. A query is answered in either case. */
 export function wantsPage({ request, queryText }: Pick<Exchange, 'request' | 'queryText'>): boolean {
   const { method } = request;
   if ((method !== 'GET' && method !== 'HEAD') || new URLSearchParams(queryText).has('query')) return false;

@@ -1,4 +1,4 @@
-// A reply that lasts until its reader goes, its time is over, or the service drains. Whoever comes back goes on from there.
+// A reply that lasts until its reader goes, its time is over, or the service drains. A reader that comes back goes on from there.
 
 import { AuditError } from '@tallystick/contract';
 import { asAuditError } from '../../gateway/shown-error.ts';

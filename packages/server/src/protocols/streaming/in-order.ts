@@ -1,5 +1,5 @@
 // Work on what arrives, begun before the work before it is done, with the results in the order of arrival. No more is taken than
-// is worked on, so whoever sends too much is held.
+// is worked on, so a sender of too much is held.
 
 /** `max` are worked on at a time. An error of the items comes after the results of those before it. */
 export async function* inOrder<T, R>(

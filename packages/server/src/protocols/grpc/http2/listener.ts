@@ -40,7 +40,7 @@ export function createGrpcListener(options: GrpcListenerOptions): GrpcListener {
   const { tls, telemetry } = options;
   const sessions = new Map<ServerHttp2Session, number>();
   const server = serverWith(tls, (request, response) => {
-    // Whoever resets calls as fast as it opens them has no work done for them.
+    // Do no work for a client that resets its calls as fast as it opens them.
     if (response.stream.closed || response.stream.destroyed) return;
     serveTraced(asIncoming(request), response, options).catch((error: unknown) => {
       telemetry.error('an answer over gRPC could not be written', error, { path: request.url });
