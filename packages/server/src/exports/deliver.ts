@@ -71,7 +71,7 @@ export function createDeliver(parts: DeliverParts) {
   };
 }
 
-/** A caller who may send the file elsewhere may also download it. */
+/** Only callers who could download the file may send it elsewhere. */
 async function deliverable(
   call: Call,
   exportId: ExportId,
