@@ -73,7 +73,7 @@ export interface PendingRedaction {
 export const CONFIRMED_WITHIN_MS = 7 * 86_400_000;
 
 /**
- * Jobs are no records: whoever can write to their table could have another person erased, or the whole tenant, under signed
+ * Jobs are no records: somebody who can write to their table could have another person erased, or the whole tenant, under signed
  * notices. So the record says which job it is. With the key in the job, the hash tells nothing of the person.
  */
 export function hashOfJob(body: string): string {

@@ -70,7 +70,7 @@ test('each node reads what the other one has sealed, and no nonce is used twice'
   for (let i = 0; i < 9; i++)
     await Promise.all([one, other].map((node) => append(node, request('acme', some(2)))));
   assert.deepEqual(await readBy(one), await readBy(other));
-  // As a restore does, and whoever wants to see two texts under one nonce.
+  // As a restore does, and an attacker who wants two texts under one nonce.
   await raw(url, 'UPDATE tenant_keys SET blocks = 0');
   await using later = await open(url, sealingBy(ring));
   await append(later, request('acme', some(4)));
